@@ -103,7 +103,7 @@ func NewClient(address string, token secure.Token) *Client {
 
 // NewMember returns the client of a process of the cluster, which has a certificate.
 func NewMember(address string, i *secure.Identity) *Client {
-	c := &Client{Address: address, identity: i, tls: i.Client(secure.Is(secure.Manager))}
+	c := &Client{Address: address, identity: i, tls: i.Client(secure.AdmitRole(secure.Manager))}
 	return c.begin()
 }
 

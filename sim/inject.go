@@ -204,7 +204,7 @@ func (w *world) forge() {
 
 // forged leaves a forged message with its receiver.
 func (w *world) forged(e wire.Envelope) {
-	if h := (wire.Header{Era: e.Era}); e.Era != w.era() && h.In(w.era()) { // a node asks before its actors do
+	if h := (wire.Header{Era: e.Era}); e.Era != w.era() && h.IsOfEra(w.era()) { // a node asks before its actors do
 		w.Violated("P11: node %d takes a frame of era %d in era %d", e.To.Node, e.Era, w.era())
 	}
 	w.actor(e.To).put(letter{envelope: e, digest: msgcopy.Digest(e.Message), forged: true})

@@ -231,7 +231,7 @@ func TestAnAgentIsWhoItsCertificateSays(t *testing.T) {
 	}
 	hold(certify(secure.Pinned(shown), cluster.Bearer(shown), i.Public()))
 	due := i.Due()
-	hold(certify(i.Client(secure.Is(secure.Manager)), "", i.Public()))
+	hold(certify(i.Client(secure.AdmitRole(secure.Manager)), "", i.Public()))
 	if i.Due().Before(due) {
 		t.Errorf("the second is due before the first")
 	}

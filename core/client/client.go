@@ -273,7 +273,7 @@ func (c *Client) carry(fx *Effects) {
 // get the complaint again, which the one before has perhaps told nobody.
 func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 	fx.Era = c.cfg.Era
-	if !e.In(c.cfg.Era) {
+	if !e.IsOfEra(c.cfg.Era) {
 		return
 	}
 	end, isEnd := e.Message.(*wire.End)

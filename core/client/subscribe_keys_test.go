@@ -58,7 +58,7 @@ func (d *desk) relay(tab bellows.TableID, v float32, commit bellows.CommitNumber
 	m.Incarnation = 1
 	p := m.Extend()
 	p.Pair, p.Commit, p.Complete = wire.Pair{Ref: bellows.PartitionRef{Table: tab}, Generation: 1}, commit, complete
-	p.OwnKeys(append(p.ScratchKeys(), list...))
+	p.SetKeys(append(p.ScratchKeys(), list...))
 	for range list {
 		p.Values = append(p.Values, v)
 	}

@@ -273,7 +273,7 @@ func (c *Controller) dispatchAgain() {
 func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 	fx.Era = c.cfg.Era
 	for _, e := range batch {
-		if !e.In(c.cfg.Era) || c.roster.IsRemoved(e.From.Node) && !planted.On("lost-heard") {
+		if !e.IsOfEra(c.cfg.Era) || c.roster.IsRemoved(e.From.Node) && !planted.On("lost-heard") {
 			continue
 		}
 		c.roster.Heard(e.From.Node)

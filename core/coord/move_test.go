@@ -31,7 +31,7 @@ func (d *desk) handoffs() (lines []string) {
 	for _, e := range d.fx.Envelopes {
 		switch m := e.Message.(type) {
 		case *wire.Handoff:
-			lines = append(lines, fmt.Sprintf("%v: move %d of %v at %d to %v, urgent %v, cancel %v, term %d", e.To, m.Number, m.Pair.Ref, m.Pair.Generation, m.To(), m.Urgent, m.Cancel, m.Term))
+			lines = append(lines, fmt.Sprintf("%v: move %d of %v at %d to %v, urgent %v, cancel %v, term %d", e.To, m.Number, m.Pair.Ref, m.Pair.Generation, m.NextOwner(), m.Urgent, m.Cancel, m.Term))
 		case *wire.Records:
 			for _, r := range m.List {
 				if c := r.Control; c.Kind == bellows.MovePartition {

@@ -76,7 +76,7 @@ func NewSource(m *wire.Handoff, copy uint64, limits Limits) *Source {
 	if m.Urgent {
 		limits.Window *= 8
 	}
-	return &Source{Term: m.Term, Number: m.Number, To: m.To(), Urgent: m.Urgent, limits: limits, copy: copy, pair: m.Pair, image: -1}
+	return &Source{Term: m.Term, Number: m.Number, To: m.NextOwner(), Urgent: m.Urgent, limits: limits, copy: copy, pair: m.Pair, image: -1}
 }
 
 // Copy is the number of the copy.

@@ -150,20 +150,20 @@ func (s *Subscribers) Fill(to *wire.RowsPart, one *Subscription) {
 	one.Owed, one.seen = false, s.log.Last()
 	switch {
 	case one.keys != nil:
-		to.OwnKeys(one.keys.Take(to.ScratchKeys()))
+		to.SetKeys(one.keys.Take(to.ScratchKeys()))
 		if planted.On("relay-without-rows") {
-			to.OwnKeys(to.ScratchKeys())
+			to.SetKeys(to.ScratchKeys())
 		}
 		to.Values = s.store.ReadKeys(to.Keys, to.Values)
 		return
 	case s.changes.AllSince(since):
 		to.Rows = one.rows
 	default:
-		to.Own(s.changes.Since(since, one.rows, to.Scratch()))
+		to.SetRows(s.changes.Since(since, one.rows, to.Scratch()))
 	}
 	if !planted.On("relay-without-rows") || to.Rows == nil {
 		to.Values = s.store.Read(to.Rows, to.Values)
 	} else {
-		to.Own(to.Scratch())
+		to.SetRows(to.Scratch())
 	}
 }

@@ -74,8 +74,8 @@ func (l *Lane) takeHandoff(m *wire.Handoff, out *wire.Outbox) {
 	case p.Awaited():
 		p.In.Due = m
 		return
-	case !slices.Contains(l.cfg.Route.Lanes(), m.To()) || m.To() == l.cfg.Self:
-		l.tellPrepared(&wire.Prepared{Term: m.Term, Number: m.Number, Pair: m.Pair, Reason: fmt.Sprintf("%v cannot take it", m.To())}, out)
+	case !slices.Contains(l.cfg.Route.Lanes(), m.NextOwner()) || m.NextOwner() == l.cfg.Self:
+		l.tellPrepared(&wire.Prepared{Term: m.Term, Number: m.Number, Pair: m.Pair, Reason: fmt.Sprintf("%v cannot take it", m.NextOwner())}, out)
 		return
 	}
 	l.moves.begun++

@@ -203,7 +203,7 @@ func (f *ferry) prepared(m *wire.Prepared) {
 		return
 	}
 	f.flips++
-	c := f.route.MovePartition(m.Pair.Ref, h.To())
+	c := f.route.MovePartition(m.Pair.Ref, h.NextOwner())
 	next, err := f.route.Next(c)
 	require.NoError(f.t, err)
 	f.route = next

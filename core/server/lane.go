@@ -270,7 +270,7 @@ func (l *Lane) insert(p *partition.Partition) {
 func (l *Lane) Step(batch []wire.Envelope, out *wire.Outbox) {
 	out.Era = l.cfg.Era
 	for _, e := range batch {
-		if own := e.Kind() == 0; own || e.In(l.cfg.Era) { // what never travels is of this node and of now
+		if own := e.Kind() == 0; own || e.IsOfEra(l.cfg.Era) { // what never travels is of this node and of now
 			l.take(e, out)
 			l.tell(out)
 		}

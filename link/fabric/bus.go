@@ -1,15 +1,16 @@
-// Package fabric carries messages between actors: those of this process by a bus, and those of other nodes by a mesh of connections, which it makes
-// and makes again when they break.
+// Package fabric carries messages between actors. Actors of one process exchange them over a bus; actors of other nodes
+// are reached through a mesh of connections, which reconnects after a break.
 //
 // The caller's duties, in order:
 //
-//  1. Connect joins a node to the others of its cluster. Somebody who is alone has no mesh, and begins with the bus.
+//  1. Connect joins a node to the others of its cluster. A single node has no mesh and begins with the bus.
 //  2. NewMesh takes the connections, NewBus the mesh. Add every actor to the bus, and Start the mesh.
 //  3. Send, or Enqueue under the lock that orders a sender's steps and Drain or Leave without it.
-//  4. Call Tick a few times a second. Ask Heard how much has come of whom: whether a node is lost for its silence is the caller's to judge.
-//  5. Close the mesh, behind all that was sent, and then the bus.
+//  4. Call Tick a few times a second. Heard returns how much each node has sent; the caller judges when silence means loss.
+//  5. After the last message is sent, close the mesh, then the bus.
 //
-// The package refuses to look into messages: what may come is decided by an Admission, and what a connection owes by package session.
+// The package does not look into messages: an Admission decides what is accepted, and package session decides what a
+// connection must resend.
 package fabric
 
 import (
@@ -21,28 +22,30 @@ import (
 )
 
 // Bus carries messages between the actors of one process, and hands those for other nodes to the mesh. Every actor has
-// a queue. Sending is two steps: Enqueue puts a message into its receiver's queue, and the receiver into a line of those
-// who have mail; Drain runs that line, each actor with all the mail it has by then. Whoever sends drains, so that no
-// message waits for a scheduler: the goroutine of a task that ends a clock runs the lanes and the controller itself.
+// a queue. Sending takes two steps. Enqueue puts a message into its receiver's queue and the receiver into the run
+// line. Drain takes actors from that line and runs each with all the mail it has by then. Every sender drains, so that
+// no message waits for a scheduler: the goroutine of a task that ends a clock runs the lanes and the controller.
 //
-// An actor is idle, in the line, or being run; busy says that it is one of the latter two. Its first message makes it
-// busy. It is idle again when it has been run and nothing has come meanwhile; else it goes to the end of the line.
+// An actor is idle, in the line, or running; busy means one of the latter two. Its first message makes it busy. After
+// it ran, it is idle again if no mail arrived meanwhile; otherwise it goes to the end of the line.
 //
 // Invariants:
-//   - One goroutine at a time steps an actor: who makes it busy puts it into the line, once, and who takes it out of
-//     there runs it (TestAnExchangeKeepsOrderAndLosesNothing, under the race detector).
-//   - What one sender enqueues for one receiver arrives in that order (the same test). An actor's answers are enqueued
-//     before it is idle, so that the answers of its next step, which another goroutine may run, cannot pass them.
-//   - Nobody runs others without end: after drainSteps steps the rest is the drainer's, a goroutine of the bus that
-//     sleeps while there is none. What was posted leaves meanwhile, each shipSteps steps (TestWhoSendsIsNotKept).
-//   - Who keeps the time runs nobody: an actor that is stuck must not stop the clock that finds it so. Leave is for
-//     them (TestWhoKeepsTheTimeRunsNobody).
+//   - One goroutine at a time steps an actor. The goroutine that makes it busy puts it into the line, once; the one that
+//     takes it out runs it (TestExchangeKeepsOrderAndLosesNothing, under the race detector).
+//   - Messages from one sender to one receiver arrive in the order in which they were enqueued (the same test). An actor's
+//     answers are enqueued before it is idle, so that the answers of its next step, which another goroutine may run,
+//     cannot pass them.
+//   - No sender runs actors without end: after drainSteps steps the drainer, a goroutine of the bus that sleeps while
+//     the line is empty, takes over. Posted messages leave every shipSteps steps (TestSenderReturnsAfterSomeSteps).
+//   - Timer goroutines run no actor: a stuck actor must not stop the clock that detects it. They call Leave instead of
+//     Drain (TestTimerRunsNoActor).
 //
-// Locks: every actor has one for its queue, and the bus one for the line. They are never held together, and neither is
-// held while an actor is stepped: a step enqueues.
+// Locks: every actor has one for its queue, and the bus has one for the line. They are never held together, and neither
+// is held while an actor is stepped, because a step enqueues.
 //
-// Turned down: a goroutine for each actor, which its mail wakes. A flush within a process, from push to vote, done,
-// record and acknowledgement, would wait for the scheduler five times.
+// Rejected: a goroutine for each actor, woken by its mail. A flush within a process (push, vote, done, record,
+// acknowledgement) would wait for the scheduler five times. record and acknowledgement, would wait for the scheduler
+// five times.
 type Bus struct {
 	self   bellows.NodeID
 	era    bellows.Era                   // of what Send says
@@ -69,7 +72,8 @@ type actor struct {
 	step  func(batch []wire.Envelope, out *wire.Outbox)
 }
 
-// NewBus starts a bus, which Close ends, for a node of an era of its job. What is for other nodes goes to the mesh; nil: there are none.
+// NewBus starts the bus of a node in an era of its job; Close ends it. Messages for other nodes go to the mesh; nil:
+// the job has one node.
 func NewBus(self bellows.NodeID, era bellows.Era, m *Mesh) *Bus {
 	post, ship := func(wire.Envelope) {}, func() {}
 	if m != nil {
@@ -93,8 +97,8 @@ func (b *Bus) Close() {
 	b.ended.Wait()
 }
 
-// drainer runs actors that nobody else has the time for. It goes on in turns of drainSteps, as others do, since each
-// turn ends with what was posted.
+// drainer runs the actors that no sender has time for. Like senders it works in turns of drainSteps, since each turn
+// ends by shipping what was posted.
 func (b *Bus) drainer() {
 	for {
 		select {
@@ -114,9 +118,9 @@ func (b *Bus) Add(a wire.Address, step func(batch []wire.Envelope, out *wire.Out
 	b.actors[a.Role] = append(b.actors[a.Role], &actor{step: step})
 }
 
-// Enqueue puts messages into their receivers' queues and runs nobody. A sender calls it under the lock that orders its
-// steps, so that its messages are queued in the order of those, and after it Drain without that lock, since a receiver
-// may be who needs it.
+// Enqueue puts messages into their receivers' queues and runs no actor. A sender calls it under the lock that orders
+// its steps, so that its messages are queued in that order. Afterwards it calls Drain without that lock, since a
+// receiver may need it.
 func (b *Bus) Enqueue(out *wire.Outbox) {
 	for _, e := range out.Envelopes {
 		if e.To.Node != b.self {
@@ -143,9 +147,9 @@ func (b *Bus) Send(from, to wire.Address, m wire.Message) {
 	b.Drain()
 }
 
-// After is Send when a time has passed, unless the bus is closed before. Only actors call it.
+// After sends e when d has passed, unless the bus is closed before. Only actors call it.
 func (b *Bus) After(d time.Duration, e wire.Envelope) {
-	b.ended.Go(func() { // an actor is run by somebody for whom Close waits, or who has ended before it
+	b.ended.Go(func() { // Close waits for every goroutine that runs an actor
 		timer := time.NewTimer(d)
 		defer timer.Stop()
 		select {
@@ -156,15 +160,16 @@ func (b *Bus) After(d time.Duration, e wire.Envelope) {
 	})
 }
 
-// How many actors whoever drains runs: until what was posted leaves though there are more, and until the drainer goes
-// on. The first is several, since what leaves together costs one write; both are few enough that nobody sees a pause.
+// Bounds on the steps of one drain: until posted messages leave although the line is not empty, and until the drainer
+// takes over. The first is several, since messages that leave together cost one write. Both are small enough that no
+// caller notices a pause.
 const (
 	shipSteps  = 16
 	drainSteps = 64
 )
 
-// Drain runs actors that have mail until nobody does, or somebody else goes on. A sender calls it without any lock. What
-// they send to another node leaves at the end, so that it travels together: a record's dispatch and the rows that it
+// Drain runs actors that have mail until none has or another goroutine takes over. A sender calls it without any lock.
+// Messages for another node leave at the end, so that they travel together: a record's dispatch and the rows that it
 // changed.
 func (b *Bus) Drain() {
 	if b.drain(drainSteps) {
@@ -209,23 +214,23 @@ func (b *Bus) drain(steps int) (more bool) {
 	return more
 }
 
-// lineUp puts an actor that has mail behind the others.
+// lineUp puts an actor that has mail at the end of the line.
 func (b *Bus) lineUp(a *actor) {
 	b.mu.Lock()
 	b.ready.join(a)
 	b.mu.Unlock()
 }
 
-// next takes the first actor out of the line; nil: there is none.
+// next takes the first actor out of the line; nil: the line is empty.
 func (b *Bus) next() *actor {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.ready.next()
 }
 
-// run steps an actor once with all its mail. Its answers are enqueued before it is idle, so that they cannot be
-// overtaken by those of a later step. What it was given is forgotten before its lists change places: a message that was
-// freed may be somebody else's already.
+// run steps an actor once with all its mail. Its answers are enqueued before it is idle, so that the answers of a later
+// step cannot overtake them. The mail is cleared before its lists change places: a freed message may already be in use
+// again.
 func (b *Bus) run(a *actor, out *wire.Outbox) {
 	a.mu.Lock()
 	batch := a.inbox

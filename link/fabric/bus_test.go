@@ -8,9 +8,9 @@ import (
 	"bellows/link/wire"
 )
 
-// TestWhoSendsIsNotKept has a lane that always has mail: who sends to it goes on after some steps, and the bus's own goroutine has the rest.
-// What was posted leaves meanwhile, and others who have mail are run.
-func TestWhoSendsIsNotKept(t *testing.T) {
+// TestSenderReturnsAfterSomeSteps has a lane that always has mail. A sender returns after some steps, and the bus's own
+// goroutine runs the rest. Posted messages leave meanwhile, and other actors with mail run.
+func TestSenderReturnsAfterSomeSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		busy, quick := wire.LaneAt(0, 0), wire.LaneAt(0, 1)
 		steps, sinceShip, longest, answered := 0, 0, 0, 0
@@ -33,7 +33,7 @@ func TestWhoSendsIsNotKept(t *testing.T) {
 		<-enough // the sender is back, and the lane has been run ten times as often as it may run it
 		b.Send(wire.ClientAt(0), quick, &wire.Beat{})
 		if answered != 1 {
-			t.Error("who is not busy waits for who is")
+			t.Error("an idle actor waits for a busy one")
 		}
 		close(stop)
 		synctest.Wait()
@@ -47,8 +47,8 @@ func TestWhoSendsIsNotKept(t *testing.T) {
 	})
 }
 
-// TestWhoKeepsTheTimeRunsNobody leaves mail for an actor that is stuck.
-func TestWhoKeepsTheTimeRunsNobody(t *testing.T) {
+// TestTimerRunsNoActor leaves mail for an actor that is stuck.
+func TestTimerRunsNoActor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lane := wire.LaneAt(0, 0)
 		stop, shipped, ran := make(chan struct{}), 0, false
@@ -73,8 +73,9 @@ func TestWhoKeepsTheTimeRunsNobody(t *testing.T) {
 	})
 }
 
-// TestALineThatNeverEndsTakesNoMemory has three actors that always have mail: all are run in turn, and the line of those who wait stays short.
-func TestALineThatNeverEndsTakesNoMemory(t *testing.T) {
+// TestEndlessLineTakesNoMemory has three actors that always have mail: all run in turn, and the line's memory stays
+// small.
+func TestEndlessLineTakesNoMemory(t *testing.T) {
 	b := newBus(0, func(wire.Envelope) {}, func() {})
 	defer b.Close()
 	var out wire.Outbox
@@ -102,8 +103,8 @@ func TestALineThatNeverEndsTakesNoMemory(t *testing.T) {
 	}
 }
 
-// TestWhatIsSentLaterEndsWithTheBus: it comes when its time has passed, and not to an actor whose bus is closed.
-func TestWhatIsSentLaterEndsWithTheBus(t *testing.T) {
+// TestDelayedSendEndsWithTheBus checks that a delayed message arrives after its delay, and not once the bus is closed.
+func TestDelayedSendEndsWithTheBus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lane, began := wire.LaneAt(0, 0), time.Now()
 		var came []time.Duration

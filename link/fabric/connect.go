@@ -13,11 +13,11 @@ import (
 	"bellows/link/transport"
 )
 
-// Connect joins a node to all others of its cluster, as package join decides: it dials those of lower number, which may
-// still be on their way, and takes the calls of the others. addresses are by node. It gives up when ctx ends, when the
-// others have not come within times.Join, and at once where waiting mends nothing: an address that is none, another node
-// there, a refusal. Its error names who is missing; notice is told of a wait that lasts, every times.Notice. The connections
-// come by number and, of each number, by node, nil for the node itself.
+// Connect joins a node to all others of its cluster, as package join decides. It dials the nodes of lower number, which
+// may not be there yet, and accepts calls of the others. addresses are by node. It gives up when ctx ends or when the
+// others have not arrived within times.Join, and at once if waiting cannot help: an invalid address, another node at
+// that address, a refusal. Its error names the missing nodes. It calls notice every times.Notice while it waits. The
+// connections are returned by number and, within each number, by node, nil for the node itself.
 func Connect(ctx context.Context, t transport.Transport, l transport.Listener, who join.Cluster, addresses []string,
 	times liveness.Times, notice func(string)) ([]transport.Conn, error) {
 	j := &joiner{transport: t, listener: l, addresses: addresses, notice: notice, began: time.Now(), join: join.New(who, addresses, times, 0),
@@ -39,9 +39,10 @@ func HangUp(conns []transport.Conn) (err error) {
 	return err
 }
 
-// joiner drives a node's joining: join.Joining decides, and this makes the calls and takes them, one of each at a time. One
-// goroutine has all of it; those that call and accept hand it what came of that by a channel with room for it. run waits for them before it returns (TestASecondCallIsTurnedAway, in whose
-// bubble no goroutine may be left), and what they bring then is closed.
+// joiner carries out a node's joining: join.Joining decides; the joiner dials and accepts, one of each at a time. One
+// goroutine owns all of it. The goroutines that dial and accept hand it their results through a buffered channel. run
+// waits for them before it returns (TestSecondCallIsRejected, in whose bubble no goroutine may be left) and closes the
+// connections that they still deliver.
 type joiner struct {
 	transport transport.Transport
 	listener  transport.Listener
@@ -98,8 +99,8 @@ func (j *joiner) run(ctx context.Context) error {
 	}
 }
 
-// obey carries out what the joining wants. A call is made when it is time for it, in its own goroutine: the joining itself
-// is never held up, and goes on taking calls meanwhile.
+// obey carries out what the joining wants. Each call is made at its time in a goroutine of its own, so that the joining
+// itself never waits and continues to accept calls.
 func (j *joiner) obey(ctx context.Context) {
 	if j.fx.Notice != "" {
 		j.notice(j.fx.Notice)
@@ -136,7 +137,7 @@ func (j *joiner) answer(r call) {
 	case j.join.Answered(r.conn.Peer().Node, &j.fx):
 		j.conns[j.number*j.who.Nodes+int(r.conn.Peer().Node)] = r.conn
 	default:
-		r.conn.Close() // nobody wants it
+		r.conn.Close() // not needed
 	}
 }
 
@@ -152,7 +153,7 @@ func (j *joiner) take(r call) {
 		if number, of := int(h.Number), max(1, int(h.Of)); j.join.Called(h.Node, number, of, &j.fx) {
 			j.conns[j.who.Place(h.Node, number, of)] = r.conn
 		} else {
-			r.conn.Close() // nobody wants it
+			r.conn.Close() // not needed
 		}
 	}
 }
@@ -161,7 +162,7 @@ func (j *joiner) take(r call) {
 func (j *joiner) settle() {
 	for ; j.out > 0; j.out-- {
 		if r := <-j.came; r.conn != nil {
-			r.conn.Close() // nobody wants it
+			r.conn.Close() // not needed
 		}
 	}
 }

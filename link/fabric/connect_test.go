@@ -16,12 +16,12 @@ import (
 	"bellows/core/liveness"
 	"bellows/internal/require"
 	"bellows/link/transport"
-	"bellows/link/transport/door"
+	"bellows/link/transport/acceptor"
 	"bellows/link/transport/mem"
 	"bellows/link/transport/sock"
 )
 
-// three is a cluster of three nodes as one of them sees it.
+// three returns a cluster of three nodes as one of them sees it.
 func three(self bellows.NodeID) join.Cluster {
 	return join.Cluster{Self: self, Nodes: 3, Connections: 1}
 }
@@ -29,8 +29,8 @@ func three(self bellows.NodeID) join.Cluster {
 // places are where the nodes listen.
 var places = []string{"zero", "one", "two"}
 
-// guest is a node of a network that listens at its place.
-func guest(t *testing.T, network *mem.Network, n bellows.NodeID, token byte) (transport.Transport, transport.Listener) {
+// joining returns a node of a network that listens at its address.
+func joining(t *testing.T, network *mem.Network, n bellows.NodeID, token byte) (transport.Transport, transport.Listener) {
 	t.Helper()
 	tr, err := network.Join(transport.Config{Self: transport.Hello{Node: n, Token: transport.Token{token}}})
 	require.NoError(t, err)
@@ -39,8 +39,8 @@ func guest(t *testing.T, network *mem.Network, n bellows.NodeID, token byte) (tr
 	return tr, l
 }
 
-// TestTheWaitForAnAnswerIsNamedAndEnds calls a node that does not listen, and one that listens and does not accept.
-func TestTheWaitForAnAnswerIsNamedAndEnds(t *testing.T) {
+// TestWaitForAnAnswerIsNamed calls a node that does not listen, and one that listens and does not accept.
+func TestWaitForAnAnswerIsNamed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		listens bool
@@ -49,10 +49,10 @@ func TestTheWaitForAnAnswerIsNamedAndEnds(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			network := mem.New()
 			if c.listens {
-				_, l := guest(t, network, 0, 1)
+				_, l := joining(t, network, 0, 1)
 				defer l.Close()
 			}
-			tr, l := guest(t, network, 1, 1)
+			tr, l := joining(t, network, 1, 1)
 			defer l.Close()
 			var notices []string
 			began := time.Now()
@@ -72,15 +72,15 @@ func TestTheWaitForAnAnswerIsNamedAndEnds(t *testing.T) {
 	}
 }
 
-// TestTheWaitForOthersIsNamedAndEnds lets one of two nodes come after a while, and the other never. The first learns that it
-// is over too.
-func TestTheWaitForOthersIsNamedAndEnds(t *testing.T) {
+// TestWaitForOthersIsNamed has one of two nodes arrive after a while, and the other never. The first also learns
+// that joining has ended.
+func TestWaitForOthersIsNamed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		network := mem.New()
-		tr, l := guest(t, network, 0, 1)
+		tr, l := joining(t, network, 0, 1)
 		defer l.Close()
-		second, secondListener := guest(t, network, 1, 1)
+		second, secondListener := joining(t, network, 1, 1)
 		defer secondListener.Close()
 		hungUp := make(chan error, 1)
 		go func() {
@@ -110,14 +110,14 @@ func TestTheWaitForOthersIsNamedAndEnds(t *testing.T) {
 	})
 }
 
-// TestWhoIsTurnedAwayDoesNotDelayNames sends somebody of another job again and again while a node is waited for.
-func TestWhoIsTurnedAwayDoesNotDelayNames(t *testing.T) {
+// TestRejectedCallersDoNotDelayNames has a node of another job call again and again while a node is awaited.
+func TestRejectedCallersDoNotDelayNames(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		network := mem.New()
-		tr, l := guest(t, network, 0, 1)
+		tr, l := joining(t, network, 0, 1)
 		defer l.Close()
-		other, otherListener := guest(t, network, 1, 2)
+		other, otherListener := joining(t, network, 1, 2)
 		defer otherListener.Close()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -143,8 +143,9 @@ func TestWhoIsTurnedAwayDoesNotDelayNames(t *testing.T) {
 	})
 }
 
-// TestWhatNoWaitMendsEndsAtOnce dials a node of another job, another node than was meant, and what is no address.
-func TestWhatNoWaitMendsEndsAtOnce(t *testing.T) {
+// TestConnectFailsAtOnceIfWaitingIsUseless dials a node of another job, a node other than the expected one, and an
+// invalid address.
+func TestConnectFailsAtOnceIfWaitingIsUseless(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		node  bellows.NodeID
@@ -160,7 +161,7 @@ func TestWhatNoWaitMendsEndsAtOnce(t *testing.T) {
 			require.NoError(t, err)
 			defer there.Close()
 			go there.Accept(t.Context())
-			tr, l := guest(t, network, 1, 1)
+			tr, l := joining(t, network, 1, 1)
 			defer l.Close()
 			began := time.Now()
 			_, err = Connect(t.Context(), tr, l, three(1), places, liveness.Times{}, func(s string) { t.Error(s) })
@@ -179,26 +180,26 @@ func TestWhatNoWaitMendsEndsAtOnce(t *testing.T) {
 	}
 }
 
-// TestSilentStrangersKeepNobodyApart has strangers connect to node 0 without end, more than it has places for, and say
-// nothing: the nodes join at once.
-func TestSilentStrangersKeepNobodyApart(t *testing.T) {
+// TestSilentCallersDelayNoNode has silent callers connect to node 0 without end, more than it has places for: the nodes
+// still join at once.
+func TestSilentCallersDelayNoNode(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		network := mem.New()
 		var ends [3]func() ([]transport.Conn, error)
 		for n := range ends {
-			tr, l := guest(t, network, bellows.NodeID(n), 1)
+			tr, l := joining(t, network, bellows.NodeID(n), 1)
 			defer l.Close()
 			ends[n] = func() ([]transport.Conn, error) {
 				return Connect(t.Context(), tr, l, three(bellows.NodeID(n)), places, liveness.Times{}, func(s string) { t.Error(s) })
 			}
 		}
-		stranger := func() { // one whom the network has no room for has come in vain
+		stranger := func() { // fails when the network has no room
 			if _, err := network.Stream(places[0]); err != nil && !strings.Contains(err.Error(), "wait there") {
 				t.Error(err)
 			}
 		}
-		for range door.Most + 10 {
+		for range acceptor.MaxCallers + 10 {
 			stranger()
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -234,8 +235,8 @@ func TestSilentStrangersKeepNobodyApart(t *testing.T) {
 	})
 }
 
-// TestConnectTurnsAwayAnotherNumberOfConnections has two nodes that do not agree on how many they have.
-func TestConnectTurnsAwayAnotherNumberOfConnections(t *testing.T) {
+// TestConnectRejectsADifferentNumberOfConnections has two nodes that are configured for different connection counts.
+func TestConnectRejectsADifferentNumberOfConnections(t *testing.T) {
 	t.Parallel()
 	network := mem.New()
 	ends := make([]transport.Transport, 2)
@@ -251,7 +252,7 @@ func TestConnectTurnsAwayAnotherNumberOfConnections(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	dialled := make(chan error, 1)
-	go func() { // three connections, where two are expected: each is turned away, and the next read says so
+	go func() { // three connections, where two are expected: each is rejected, which the next read reports
 		defer cancel()
 		for i := range uint8(3) {
 			c, err := ends[1].Number(i, 3).Dial(ctx, "here")

@@ -7,9 +7,9 @@ import (
 	"bellows/link/wire"
 )
 
-// TestAPeerIsShippedOnceHoweverMuchIsPosted posts three messages for one of two connections and one for the other: each is once among those to
-// be shipped, and not any more when that is done.
-func TestAPeerIsShippedOnceHoweverMuchIsPosted(t *testing.T) {
+// TestPeerIsShippedOnceForManyPosts posts three messages for one of two connections and one for the other. Each
+// connection is once in the list to ship, and not again after shipping.
+func TestPeerIsShippedOnceForManyPosts(t *testing.T) {
 	t.Parallel()
 	m := NewMesh([]transport.Conn{newEndConn(), newEndConn()})
 	lane, client := wire.LaneAt(0, 0), wire.ClientAt(1)
@@ -24,9 +24,9 @@ func TestAPeerIsShippedOnceHoweverMuchIsPosted(t *testing.T) {
 		if m.dirty.len() != 0 {
 			t.Errorf("round %d: %d are still to be shipped", round, m.dirty.len())
 		}
-		for p := range m.all() {
+		for p := range m.peers() {
 			if p.dirty || !p.writing || len(p.wake) != 1 {
-				t.Fatalf("round %d, connection %d: dirty %v, somebody writes %v, the writer is woken %d times", round, p.number, p.dirty, p.writing, len(p.wake))
+				t.Fatalf("round %d, connection %d: dirty %v, writing %v, the writer is woken %d times", round, p.number, p.dirty, p.writing, len(p.wake))
 			}
 			<-p.wake
 			p.rested()
@@ -34,8 +34,9 @@ func TestAPeerIsShippedOnceHoweverMuchIsPosted(t *testing.T) {
 	}
 }
 
-// TestWhoHasWaitedLongestIsShippedFirst posts for one connection and then for the other, in either order: what is said later may rest on what was said before.
-func TestWhoHasWaitedLongestIsShippedFirst(t *testing.T) {
+// TestLongestWaitingIsShippedFirst posts for one connection and then for the other, in either order: a later message
+// may depend on an earlier one.
+func TestLongestWaitingIsShippedFirst(t *testing.T) {
 	t.Parallel()
 	for _, first := range []wire.Address{wire.LaneAt(0, 0), wire.ClientAt(0)} {
 		m := NewMesh([]transport.Conn{newEndConn(), newEndConn()})
@@ -54,8 +55,9 @@ func TestWhoHasWaitedLongestIsShippedFirst(t *testing.T) {
 	}
 }
 
-// TestTheEndOfAPeerIsItsWritersAlone shuts a peer down: its writer is woken, and nobody else may write any more, so that a second end wakes nobody.
-func TestTheEndOfAPeerIsItsWritersAlone(t *testing.T) {
+// TestOnlyTheWriterEndsAPeer shuts a peer down: its writer is woken and no other goroutine may write any more, so that
+// a second end wakes nothing.
+func TestOnlyTheWriterEndsAPeer(t *testing.T) {
 	t.Parallel()
 	m := NewMesh([]transport.Conn{newEndConn()})
 	p := m.pair(1).peers[0]
@@ -63,7 +65,7 @@ func TestTheEndOfAPeerIsItsWritersAlone(t *testing.T) {
 		m.shutdown(p)
 		p.ship()
 		if !p.shut || !p.writing || len(p.wake) != 1 {
-			t.Fatalf("shut %v, somebody writes %v, the writer is woken %d times", p.shut, p.writing, len(p.wake))
+			t.Fatalf("shut %v, writing %v, the writer is woken %d times", p.shut, p.writing, len(p.wake))
 		}
 	}
 	if p.late == nil {

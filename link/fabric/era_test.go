@@ -20,9 +20,11 @@ func (c *scriptConn) saysIn(t *testing.T, era bellows.Era, m wire.Message) {
 	c.frames <- slices.Concat(b.Buffers()...)
 }
 
-// TestFramesOfAnotherEraAreNothing has a node of the former life behind a connection, whatever the handshake has said: its messages come to no actor, its session's words end nothing and
-// are no first word, which is said by name, once; and the connection goes on. What leaves has the mesh's era, the session's own words, and those of who posts without an era of his own, included.
-func TestFramesOfAnotherEraAreNothing(t *testing.T) {
+// TestFramesOfAnotherEraAreIgnored has a node of an older era on a connection, whatever the handshake announced. Its
+// messages reach no actor; its session frames end nothing and do not count as the first frame. That is reported by
+// name, once, and the connection stays up. Outgoing frames carry the mesh's era: the session's own, and those of a
+// sender without an era of its own.
+func TestFramesOfAnotherEraAreIgnored(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		conn := newScriptConn()
@@ -82,15 +84,16 @@ func TestFramesOfAnotherEraAreNothing(t *testing.T) {
 	})
 }
 
-// TestAnotherProcessIsToldOfOnce puts another process in the place of node 0, which says its first word over each of two connections, and then acknowledges something: that it follows is told once, by the first connection.
-func TestAnotherProcessIsToldOfOnce(t *testing.T) {
+// TestReplacedLeaderIsReportedOnce replaces the process of node 0. The new one sends its first frame over each of two
+// connections, then an acknowledgement: only the first connection reports the replacement.
+func TestReplacedLeaderIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	b := NewBus(1, 0, nil)
 	defer b.Close()
 	told := 0
 	m := &Mesh{bus: b, follows: func() { told++ }}
 	pair := m.newPair([]transport.Conn{newEndConn(), newEndConn()})
-	says := func(p *peer, message wire.Message) {
+	send := func(p *peer, message wire.Message) {
 		t.Helper()
 		all := frame(t, wire.ClientAt(0), wire.Address{}, message)
 		h, err := wire.ParseHeader(all)
@@ -102,8 +105,8 @@ func TestAnotherProcessIsToldOfOnce(t *testing.T) {
 	for turn, want := range []int{0, 1, 2} {
 		for number, p := range pair.peers {
 			p.end.Renews()
-			says(p, &wire.Resume{Process: uint64(7 + turn)})
-			says(p, &wire.Ack{})
+			send(p, &wire.Resume{Process: uint64(7 + turn)})
+			send(p, &wire.Ack{})
 			if told != want {
 				t.Errorf("process %d, connection %d: told %d times, want %d", turn, number, told, want)
 			}

@@ -42,9 +42,9 @@ func (x exchange) Close() {
 	x.Bus.Close()
 }
 
-// TestAnExchangeKeepsOrderAndLosesNothing sends messages of all sizes to a node that answers each, from several goroutines
-// at once: over a transport whose readers answer at once, and over one where a writer must.
-func TestAnExchangeKeepsOrderAndLosesNothing(t *testing.T) {
+// TestExchangeKeepsOrderAndLosesNothing sends messages of all sizes from several goroutines to a node that answers
+// each: over a transport whose readers answer at once, and over one where a writer must.
+func TestExchangeKeepsOrderAndLosesNothing(t *testing.T) {
 	t.Parallel()
 	network := mem.New()
 	for name, c := range map[string]struct {
@@ -70,7 +70,7 @@ func privateFolder(t *testing.T) string {
 	return folder
 }
 
-// joined is both ends of a connection from node 1 to node 0.
+// joined returns both ends of a connection from node 1 to node 0.
 func joined(t *testing.T, open func(transport.Config) (transport.Transport, error), address string) (near, far transport.Conn) {
 	t.Helper()
 	var ends [2]transport.Transport
@@ -97,7 +97,7 @@ func joined(t *testing.T, open func(transport.Config) (transport.Transport, erro
 func exchangeAll(t *testing.T, near, far transport.Conn) {
 	const senders, each = 3, 400
 	lane, client := wire.Address{Role: wire.Lane}, wire.Address{Node: 1}
-	lost := func(Loss) {} // whoever closes first ends the other's connection
+	lost := func(Loss) {} // closing either end ends the other
 	echo := func(batch []wire.Envelope, out *wire.Outbox) {
 		for _, e := range batch {
 			out.Send(lane, client, e.Message)

@@ -17,9 +17,9 @@ import (
 	"bellows/link/wire"
 )
 
-// TestAPushIsItsClients sends a push to a node whose connection has ended: its client keeps it, to send it again, so that no other message may
-// get its memory.
-func TestAPushIsItsClients(t *testing.T) {
+// TestClientKeepsAPush sends a push to a node whose connection has ended. Its client keeps the push to send it again,
+// so that no other message may reuse its memory.
+func TestClientKeepsAPush(t *testing.T) {
 	t.Parallel()
 	near, far := joined(t, mem.New().Join, "")
 	lane := wire.Address{Role: wire.Lane}
@@ -42,8 +42,9 @@ func TestAPushIsItsClients(t *testing.T) {
 	}
 }
 
-// TestASecondCallIsTurnedAway has a node call twice where one connection is expected: one of the two stands, and the other is ended.
-func TestASecondCallIsTurnedAway(t *testing.T) {
+// TestSecondCallIsRejected has a node call twice where one connection is expected: one of the two stays, and the other
+// is closed.
+func TestSecondCallIsRejected(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		network := mem.New()
@@ -96,9 +97,9 @@ func TestASecondCallIsTurnedAway(t *testing.T) {
 	})
 }
 
-// TestWhoClosesBeforeTheOtherIsHeardSaysSo closes an exchange when the first word of the other node has not come yet: when it comes, the
-// other is told that no more is said, at once.
-func TestWhoClosesBeforeTheOtherIsHeardSaysSo(t *testing.T) {
+// TestCloseBeforeTheFirstFrameSaysBye closes an exchange before the other node's first frame has arrived: when it
+// arrives, the other node receives the goodbye at once.
+func TestCloseBeforeTheFirstFrameSaysBye(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		near, far := joined(t, mem.New().Join, "")
@@ -132,8 +133,9 @@ func TestWhoClosesBeforeTheOtherIsHeardSaysSo(t *testing.T) {
 	})
 }
 
-// TestWhoIsNeverHeardIsNotWaitedFor closes an exchange while the other node does not say its first word: a second later it is closed all the same.
-func TestWhoIsNeverHeardIsNotWaitedFor(t *testing.T) {
+// TestCloseWaitsASecondForASilentNode closes an exchange while the other node does not send its first frame: a second
+// later it is closed.
+func TestCloseWaitsASecondForASilentNode(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		near, far := joined(t, mem.New().Join, "")
@@ -147,9 +149,9 @@ func TestWhoIsNeverHeardIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-// TestALastWordOnOneConnectionEndsNoOther joins two nodes by two connections: when node 0 has said its last word on one, node 1 still hears what it
-// says on the other, and loses it with the last of them.
-func TestALastWordOnOneConnectionEndsNoOther(t *testing.T) {
+// TestByeOnOneConnectionEndsNoOther joins two nodes by two connections. After node 0's goodbye on one, node 1 still
+// receives messages on the other, and loses node 0 with the last of them.
+func TestByeOnOneConnectionEndsNoOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		first, farFirst := joined(t, mem.New().Join, "")
@@ -161,7 +163,7 @@ func TestALastWordOnOneConnectionEndsNoOther(t *testing.T) {
 			t.Helper()
 			hello, bye := frame(t, wire.Address{}, wire.Address{}, &wire.Resume{Process: 7}), frame(t, wire.Address{}, wire.Address{}, &wire.Bye{})
 			err := c.WriteFrames(append(append([][]byte{hello}, say...), bye))
-			synctest.Wait() // the other end's first word has left: it would find the connection closed
+			synctest.Wait() // the other end's first frame has left: it would find the connection closed
 			if err := errors.Join(err, c.Close()); err != nil {
 				t.Error(err)
 			}
@@ -173,7 +175,7 @@ func TestALastWordOnOneConnectionEndsNoOther(t *testing.T) {
 		}
 		last(farFirst, frame(t, wire.ControllerAt(), wire.Address{Node: 1}, &wire.End{}))
 		if heard != 1 || lost != 1 {
-			t.Errorf("%d words are heard on the other, and node 0 is lost %d times", heard, lost)
+			t.Errorf("%d messages arrived on the other, and node 0 is lost %d times", heard, lost)
 		}
 		x.Close()
 	})

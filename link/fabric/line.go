@@ -1,13 +1,13 @@
 package fabric
 
-// line is a queue. One that never is empty moves to the front when half of it is behind head and it would grow: it takes no more memory for never ending
-// (TestALineThatNeverEndsTakesNoMemory). It has no lock of its own.
+// line is a queue. A queue that is never empty moves to the front of its memory when it would grow and half of it lies
+// before head, so that it does not grow for ever (TestEndlessLineTakesNoMemory). It has no lock of its own.
 type line[T any] struct {
 	list []*T
 	head int // of list: the first
 }
 
-// join puts somebody behind the others.
+// join appends one.
 func (l *line[T]) join(one *T) {
 	if l.head > len(l.list)/2 && len(l.list) == cap(l.list) {
 		l.list, l.head = l.list[:copy(l.list, l.list[l.head:])], 0
@@ -15,7 +15,7 @@ func (l *line[T]) join(one *T) {
 	l.list = append(l.list, one)
 }
 
-// next takes the first out; nil: there is none.
+// next takes the first out; nil: the line is empty.
 func (l *line[T]) next() *T {
 	if l.head == len(l.list) {
 		return nil
@@ -27,5 +27,5 @@ func (l *line[T]) next() *T {
 	return one
 }
 
-// len is how many are in the line.
+// len returns how many are in the line.
 func (l *line[T]) len() int { return len(l.list) - l.head }

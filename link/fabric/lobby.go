@@ -5,30 +5,30 @@ import (
 	"bellows/link/transport"
 )
 
-// lobby is where the first connections of a node that joins wait for its others: package join decides who comes. All of it
-// is of the goroutine that takes calls.
+// lobby holds the first connections of a joining node until all have arrived; package join decides which nodes may
+// join. The goroutine that accepts calls owns all of it.
 type lobby struct {
 	newcomers *join.Newcomers
-	conns     []transport.Conn // by number, of who is on the way
+	conns     []transport.Conn // by number, of the node that joins
 }
 
 // empty closes what waits there.
 func (l *lobby) empty() {
 	for _, conn := range l.conns {
 		if conn != nil {
-			conn.Close() // nobody reads it
+			conn.Close() // no reader
 		}
 	}
 	l.conns = nil
 }
 
 // enter takes a call of a node that was not there. With its last connection the node is one of the mesh
-// (TestANodeJoinsARunningMesh).
+// (TestNodeJoinsARunningMesh).
 func (m *Mesh) enter(conn transport.Conn) {
 	h, l := conn.Peer(), &m.lobby
 	v := l.newcomers.Called(h.Node, int(h.Number), max(1, int(h.Of)))
 	if !v.Keep {
-		conn.Close() // nobody expects it
+		conn.Close() // not expected
 		return
 	}
 	if v.First {
@@ -45,12 +45,12 @@ func (m *Mesh) enter(conn transport.Conn) {
 	conns := l.conns
 	l.conns = nil
 	if !m.add(m.newPair(conns)) {
-		HangUp(conns) // nobody expects them any more
+		HangUp(conns) // no longer expected
 	}
 }
 
-// add lets a node be one of the mesh, and reports whether it has: where the mesh is closed nobody would end its readers.
-// What comes first is read before anybody here can say anything to it.
+// add makes a node part of the mesh, and reports whether it did: in a closed mesh nothing would end its readers. Its
+// first frames are read before this node can send it anything.
 func (m *Mesh) add(a *pair) bool {
 	for _, p := range a.peers {
 		p.joined = true

@@ -65,7 +65,7 @@ func (h *house) take(batch []wire.Envelope, _ *wire.Outbox) {
 	}
 }
 
-// hails has a node say something to both lanes of another, which must hear it.
+// hails sends a message to both lanes of another node, which must receive it.
 func (h *house) hails(t *testing.T, to *house) {
 	t.Helper()
 	for i := range 2 {
@@ -78,9 +78,9 @@ func (h *house) hails(t *testing.T, to *house) {
 	}
 }
 
-// TestANodeJoinsARunningMesh lets four nodes in, one after the other: when a node has met all others, each of them can say
-// something to it, and goes on with the rest.
-func TestANodeJoinsARunningMesh(t *testing.T) {
+// TestNodeJoinsARunningMesh lets four nodes in, one after the other. When a node has met all others, each of them can
+// send it a message, and it connects to the rest.
+func TestNodeJoinsARunningMesh(t *testing.T) {
 	t.Parallel()
 	network, folder := mem.New(), privateFolder(t)
 	for name, s := range map[string]*street{
@@ -114,9 +114,9 @@ func TestANodeJoinsARunningMesh(t *testing.T) {
 	}
 }
 
-// TestWhoIsGoneIsForgotten has a node join and end, then one that is dropped, then a third: the numbers of the first two are
-// not taken again, what is said to them is dropped, and how much has come of them stays as it was.
-func TestWhoIsGoneIsForgotten(t *testing.T) {
+// TestMeshForgetsLostNodes has a node join and end, then one that is dropped, then a third. The numbers of the first
+// two are not reused, messages to them are dropped, and their received counts stay as they were.
+func TestMeshForgetsLostNodes(t *testing.T) {
 	t.Parallel()
 	s := &street{open: mem.New().Join, place: func(n bellows.NodeID) string { return fmt.Sprint("place ", n) }, connections: 2}
 	zero := s.move(t)
@@ -158,8 +158,8 @@ func TestWhoIsGoneIsForgotten(t *testing.T) {
 	}
 }
 
-// TestNobodyJoinsAMeshThatIsClosed, since nobody would end its readers.
-func TestNobodyJoinsAMeshThatIsClosed(t *testing.T) {
+// TestClosedMeshAdmitsNoNode checks that, since nothing would end the node's readers.
+func TestClosedMeshAdmitsNoNode(t *testing.T) {
 	t.Parallel()
 	m := NewMesh(nil)
 	b := NewBus(0, 0, m)
@@ -207,8 +207,9 @@ func TestTheLobbyIsEmptied(t *testing.T) {
 	}
 }
 
-// TestNobodyComesWithTheNumberOfWhoIsCalled has the newest node of a mesh called by somebody who claims that node's own number.
-func TestNobodyComesWithTheNumberOfWhoIsCalled(t *testing.T) {
+// TestCallerWithOwnNumberIsRejected has the newest node of a mesh called by a process that claims that node's own
+// number.
+func TestCallerWithOwnNumberIsRejected(t *testing.T) {
 	t.Parallel()
 	network := mem.New()
 	s := &street{open: network.Join, place: func(n bellows.NodeID) string { return fmt.Sprint("place ", n) }, connections: 1}
@@ -232,7 +233,7 @@ func TestNobodyComesWithTheNumberOfWhoIsCalled(t *testing.T) {
 	}
 }
 
-// callConn is a connection that somebody has called by.
+// callConn is the connection of a caller.
 type callConn struct {
 	*endConn
 	hello transport.Hello

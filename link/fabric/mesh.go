@@ -18,45 +18,47 @@ import (
 	"bellows/vec"
 )
 
-// Mesh is the connections of this node to the others, one or several to each: then the first is for control, and each lane
-// has its own of the others or shares one (docs/5-wire.md says why no order is lost). Each connection is a peer, with two
-// goroutines: a reader, which also runs the actors that its frames are for and makes the connection again when it breaks,
-// and a writer. What is posted for a peer waits there until somebody ships: then it is encoded and written, many frames in
-// one write, by whoever ships as far as the system takes it without waiting, and else by the writer. So nobody who
-// computes waits for a socket, and no reader for a writer: two nodes with full sockets cannot block each other.
+// Mesh holds the connections of this node to the others, one or several to each. If several, the first is for control,
+// and each lane has its own of the others or shares one (docs/5-wire.md says why no order is lost). Each connection is
+// a peer with two goroutines: a writer, and a reader, which also runs the actors that its frames are for and reconnects
+// after a break. Messages posted for a peer wait there until a goroutine ships them. Shipping encodes and writes many
+// frames in one write: the shipper writes as far as the system accepts without waiting, and the writer does the rest.
+// So no computing goroutine waits for a socket, and no reader for a writer: two nodes with full sockets cannot block
+// each other.
 //
-// Behind each connection is a session (package session), which survives it: nothing that was posted is lost by a break, or
-// comes twice. Only when it takes too long to connect again, or this side will not, is the other node lost.
+// Each connection has a session (package session) that survives it: after a break no posted message is lost or arrives
+// twice. The other node is lost only if reconnecting takes too long or this side refuses it.
 //
-// States: made, with connections over which nothing is read yet; started; closing, from Close on, when nothing more can
-// be posted and what was is still written; closed, when both goroutines of every peer have ended. One that is not
-// started is ended by HangUp.
+// States: made, with connections that are not read yet; started; closing, from Close on, when posting ends and posted
+// messages are still written; closed, when both goroutines of every peer have ended. A mesh that was not started is
+// ended by HangUp.
 //
 // Invariants:
-//   - What is posted for an actor elsewhere arrives there once, behind what the same actor posted for it before
-//     (TestAnExchangeKeepsOrderAndLosesNothing; over connections that break, TestACutIsMended of package node).
-//   - A peer with something to say is in dirty, or somebody has its writing, or it is down: post and ship leave it in
-//     one of these, so that no message waits for the next (TestAPeerIsShippedOnceHoweverMuchIsPosted).
-//   - Lost is told once of a node, when all its connections are closed (TestTheOthersOfAPairAreClosedFirst), and not of one
-//     that this side has taken leave of.
-//   - A frame that has come is judged before anything acts on it; one that fails ends the job, by name
+//   - A message posted for an actor elsewhere arrives there once, after everything that the same actor posted for it
+//     before (TestExchangeKeepsOrderAndLosesNothing; over connections that break, TestACutIsMended of package node).
+//   - A peer with messages to send is in dirty, or a goroutine has its writing, or it is down: post and ship leave it in
+//     one of these, so that no message waits for the next (TestPeerIsShippedOnceForManyPosts).
+//   - The loss of a node is reported once, when all its connections are closed (TestLossClosesAllConnectionsOfANode), and
+//     not for a node that this side has dropped.
+//   - A received frame is checked before anything acts on it; an invalid one ends the job, by name
 //     (TestABreachEndsTheJobByName of package node).
 //
-// A node may join while the mesh is started (lobby.go): its peers are there before this side's first word to it leaves. One
-// that is lost, or was dropped, is forgotten: what is posted for it is dropped, and its number is not taken again
-// (TestWhoIsGoneIsForgotten).
+// A node may join while the mesh is started (lobby.go): its peers exist before this side's first message to it leaves.
+// A node that is lost or was dropped is forgotten: messages posted for it are dropped, and its number is not reused
+// (TestMeshForgetsLostNodes).
 //
-// Locks: mu guards the list of dirty peers, what is open of each pair, and changes of the list of pairs, which others read
-// without it: who posts must not wait for who joins. It is held for a few instructions; a peer's lock may be taken inside.
-// What belongs to one peer is behind its own.
+// Locks: mu guards the list of dirty peers, the open connections of each pair, and changes of the list of pairs. Others
+// read that list without it, since posting must not wait for a joining node. It is held for a few instructions; a
+// peer's lock may be taken inside. The fields of one peer have that peer's lock.
 //
-// Turned down:
+// Rejected:
 //   - Writing by the writer alone: each answer woke a goroutine on another thread, and a round trip of 1 KiB cost half as
-//     much again in processor time. And by readers that wait: two with full sockets would wait for each other for ever.
+//     much again in processor time. Also writing by readers that wait: two with full sockets would wait for each other
+//     for ever.
 //   - A wake of the writer that waits for more to write, by a timer or a yield: it trades latency for fewer writes, and
 //     the scheduler decides how much.
-//   - A connection for control in every pair: two readers for each, and no faster. What the controller says overtakes the
-//     rest within the one instead.
+//   - A connection for control in every pair: two readers for each, and no faster. Instead, the controller's messages
+//     overtake the rest within the one connection.
 type Mesh struct {
 	bus     *Bus
 	era     bellows.Era // of the job, as the bus has it: of all that leaves and is taken
@@ -66,10 +68,10 @@ type Mesh struct {
 	process uint64                  // this one's number in sessions
 	pairs   atomic.Pointer[[]*pair] // by node; nil: this node, or one that never came. Replaced as a whole, under mu
 	lost    func(Loss)
-	parted  func(bellows.NodeID) bool // nil: nobody is
+	parted  func(bellows.NodeID) bool // nil: no node is
 	met     func()
 	follows func()         // told of another process in the place of node 0
-	stale   func(string)   // told of a node that speaks of another era; nil: nobody is
+	stale   func(string)   // called for a node of another era; nil: not called
 	ends    sync.WaitGroup // of readers and writers
 
 	accepting sync.WaitGroup
@@ -77,9 +79,9 @@ type Mesh struct {
 	lobby     lobby              // of the goroutine that takes them
 
 	mu     sync.Mutex
-	dirty  line[peer] // have something posted that nobody has shipped
-	unmet  int        // connections that the mesh was made with whose other ends have not spoken
-	closed bool       // nobody joins any more
+	dirty  line[peer] // have posted messages that are not shipped yet
+	unmet  int        // initial connections from which no frame has come
+	closed bool       // no node joins any more
 
 	formats               []vec.Format // as Options have it
 	partMost, messageMost int
@@ -91,13 +93,13 @@ type Mesh struct {
 // decides. One that is lost, or was dropped, keeps its place and nothing else: its number is never another node's.
 type pair struct {
 	peers []*peer      // by number; none: the node is gone
-	open  session.Pair // behind the mesh's lock
+	open  session.Pair // guarded by the mesh's lock
 	heard uint64       // what had come of a node that is gone
 }
 
-// NewMesh takes the connections to every other node, those of one node in the order of their numbers. The number of this
-// process is drawn, so that one that comes back in the place of a node is not taken for that whose session it would be; it
-// is never 0, which is nobody's.
+// NewMesh takes the connections to every other node, those of one node in the order of their numbers. It draws a random
+// number for this process, so that a process that replaces a node is not mistaken for the old one in a session. The
+// number is never 0, which means no process.
 func NewMesh(conns []transport.Conn) *Mesh {
 	m := &Mesh{process: rand.Uint64() | 1}
 	var of [][]transport.Conn // by node
@@ -122,7 +124,7 @@ func NewMesh(conns []transport.Conn) *Mesh {
 	return m
 }
 
-// newPair is the peers of a node at the end of some connections.
+// newPair returns the peers of a node at the end of some connections.
 func (m *Mesh) newPair(conns []transport.Conn) *pair {
 	a := &pair{open: session.NewPair(len(conns))}
 	for i, conn := range conns {
@@ -138,7 +140,7 @@ func (m *Mesh) newPair(conns []transport.Conn) *pair {
 	return a
 }
 
-// pair is the connections to a node; nil: it never came.
+// pair returns the connections to a node; nil: it never came.
 func (m *Mesh) pair(n bellows.NodeID) *pair {
 	if list := *m.pairs.Load(); int(n) < len(list) {
 		return list[n]
@@ -156,8 +158,8 @@ func (m *Mesh) put(n bellows.NodeID, a *pair) {
 	m.pairs.Store(&list)
 }
 
-// all are the peers of all nodes that are there.
-func (m *Mesh) all() func(yield func(*peer) bool) {
+// peers returns all peers of all nodes in the mesh.
+func (m *Mesh) peers() func(yield func(*peer) bool) {
 	return func(yield func(*peer) bool) {
 		for _, a := range *m.pairs.Load() {
 			if a == nil {
@@ -172,8 +174,8 @@ func (m *Mesh) all() func(yield func(*peer) bool) {
 	}
 }
 
-// peer is where a message for another node leaves; nil: that node is gone. What two actors say to each other takes one
-// connection, always the same: that is all that keeps their order.
+// peer returns the connection for a message to another node; nil: that node is gone. All messages between two actors
+// take one connection, always the same: only that keeps their order.
 func (m *Mesh) peer(e wire.Envelope) *peer {
 	a := m.pair(e.To.Node)
 	if a == nil || len(a.peers) == 0 {
@@ -190,15 +192,17 @@ type Options struct {
 	Times   liveness.Times
 
 	Lost func(Loss) // told once of each node, before Close, by a reader that then ends
-	// Parted reports whether nothing is left to say to a node when the mesh is closed: the job has lost it, and ends or goes on without it. nil: it is so of nobody.
+	// Parted reports whether nothing is left to send to a node when the mesh is closed: the job has lost it, and ends
+	// or continues without it. nil: no such node.
 	Parted func(bellows.NodeID) bool
-	// Met is told once, by a reader, when the other ends of all connections that the mesh was made with have spoken: each
-	// of these nodes has this one among its own by then. nil: not told.
+	// Met is called once, by a reader, when the other ends of all initial connections have sent a frame: by then each
+	// of these nodes has added this one. nil: not called.
 	Met func()
-	// Followed is told, by a reader, that another process is in the place of node 0, where one may be (Times.Successor): nothing that was
-	// said to the one before comes to it. nil: not told.
+	// Followed is called, by a reader, when another process has replaced that of node 0, where that is possible
+	// (Times.Successor): messages sent to the old process do not reach it. nil: not called.
 	Followed func()
-	// Stale is told, by a reader, once of each connection over which frames of another era of the job have come, in a sentence: nothing is taken of them. nil: not told.
+	// Stale is called, by a reader, once for each connection over which frames of another era of the job have arrived,
+	// with a sentence. Such frames are ignored. nil: not called.
 	Stale func(sentence string)
 
 	PartMost, MessageMost int // of tests: bytes of a part of a message, and of a message; 0: as session.Cuts and wire have it
@@ -211,14 +215,14 @@ type Loss struct {
 	Breach bool // this side ended the connections, since what came cannot be
 }
 
-// Start begins to send and receive: every connection begins with the word of its session, which is there since it was
-// made. Calls are taken from here on, since one that comes is for a peer that is known.
+// Start begins to send and receive: every connection begins with its session's first frame, which exists since the
+// session was made. From here on calls are accepted, since a caller's peer is known.
 func (m *Mesh) Start(b *Bus, opt Options) {
 	m.bus, m.checker, m.links, m.times, m.lost, m.met = b, opt.Checker, opt.Links, opt.Times, opt.Lost, opt.Met
 	m.follows, m.parted, m.stale = opt.Followed, opt.Parted, opt.Stale
 	m.formats, m.partMost, m.messageMost = opt.Formats, opt.PartMost, opt.MessageMost
 	first := *m.pairs.Load() // others begin when they are added
-	for p := range m.all() {
+	for p := range m.peers() {
 		m.prepare(p)
 	}
 	if m.links != nil {
@@ -258,7 +262,7 @@ func (m *Mesh) begin(a *pair) {
 	}
 }
 
-// ship sends the first words of a pair.
+// ship sends the first frames of a pair.
 func (a *pair) ship() {
 	for _, p := range a.peers {
 		p.ship()
@@ -279,8 +283,8 @@ func (m *Mesh) meet(p *peer) {
 	}
 }
 
-// HeardOf is how much has come of a node: bytes, where its connections count them, and frames. It only grows while the
-// node speaks; whoever watches over the node asks whether it has, and not what it said.
+// HeardOf returns how much a node has sent: bytes, if its connections count them, and frames. It only grows while the
+// node sends; failure detection compares two values and does not look at the content.
 func (m *Mesh) HeardOf(n bellows.NodeID) (much uint64) {
 	a := m.pair(n)
 	if a == nil {
@@ -298,7 +302,7 @@ func (m *Mesh) HeardOf(n bellows.NodeID) (much uint64) {
 	return much
 }
 
-// Heard is HeardOf by node.
+// Heard returns HeardOf of each node.
 func (m *Mesh) Heard() []uint64 {
 	list := make([]uint64, len(*m.pairs.Load()))
 	for n := range list {
@@ -309,7 +313,7 @@ func (m *Mesh) Heard() []uint64 {
 
 // Tick tells all sessions that time has passed.
 func (m *Mesh) Tick() {
-	for p := range m.all() {
+	for p := range m.peers() {
 		p.mu.Lock()
 		p.end.Tick()
 		p.mu.Unlock()
@@ -325,14 +329,15 @@ func (m *Mesh) Traffic(sent, received *tally.Traffic) {
 
 // HangUp ends the connections of a mesh that was not started.
 func (m *Mesh) HangUp() (err error) {
-	for p := range m.all() {
+	for p := range m.peers() {
 		err = errors.Join(err, p.conn.Close())
 	}
 	return err
 }
 
-// Drop takes leave of a node, behind what was said to it, and forgets it: nobody is told of a loss. Turned down: to hang up,
-// upon which it would call again and again. Who is not there any more, or never was, is dropped already.
+// Drop ends the connection to a node after everything that was posted for it, and forgets the node; no loss is
+// reported. A node that is gone or was never there is dropped already. Rejected: closing the connection, because the
+// node would call again and again.
 func (m *Mesh) Drop(n bellows.NodeID) {
 	m.mu.Lock()
 	a := m.forget(n)
@@ -357,7 +362,7 @@ func (m *Mesh) Close() {
 	m.mu.Lock()
 	m.closed = true
 	m.mu.Unlock()
-	for p := range m.all() {
+	for p := range m.peers() {
 		m.shutdown(p)
 	}
 	m.ends.Wait()

@@ -12,7 +12,8 @@ import (
 	"bellows/link/wire"
 )
 
-// slowConn is a connection on which nothing comes but its first word, and whose second write takes so long that more is posted meanwhile.
+// slowConn is a connection that receives only its first frame, and whose second write takes so long that more messages
+// are posted meanwhile.
 type slowConn struct {
 	meanwhile func()
 	stream    []byte
@@ -53,9 +54,10 @@ func (c *slowConn) Close() error {
 func (c *slowConn) Remote() string        { return "node 1" }
 func (c *slowConn) Peer() transport.Hello { return transport.Hello{Node: 1} }
 
-// TestWhatOthersSayOvertakesALongMessage posts a push in parts and, while the first part is written, a word of the controller, one of a lane and one of who
-// pushes: those of others leave before the next part, its own behind the last.
-func TestWhatOthersSayOvertakesALongMessage(t *testing.T) {
+// TestShortMessagesOvertakeALongOne posts a push in parts and, while the first part is written, a message of the
+// controller, one of a lane and one of the pushing client. Those of others leave before the next part, the client's own
+// after the last.
+func TestShortMessagesOvertakeALongOne(t *testing.T) {
 	t.Parallel()
 	conn := &slowConn{closed: make(chan struct{})}
 	m := NewMesh([]transport.Conn{conn})

@@ -38,9 +38,9 @@ func (c *endConn) Close() error {
 	return nil
 }
 
-// TestTheOthersOfAPairAreClosedFirst ends one of three connections to a node: the others are closed before anybody hears
-// that the node is lost, and that is heard once.
-func TestTheOthersOfAPairAreClosedFirst(t *testing.T) {
+// TestLossClosesAllConnectionsOfANode ends one of three connections to a node: the others are closed before the
+// node is reported as lost, and that is reported once.
+func TestLossClosesAllConnectionsOfANode(t *testing.T) {
 	t.Parallel()
 	conns := []*endConn{newEndConn(), newEndConn(), newEndConn()}
 	m := NewMesh([]transport.Conn{nil, conns[0], nil, conns[1], nil, conns[2]})

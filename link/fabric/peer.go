@@ -14,41 +14,42 @@ import (
 	"bellows/link/wire"
 )
 
-// peer is another node at the end of one connection after another, which have the same number.
+// peer is another node at the end of a connection, and of the connections that replace it under the same number.
 //
-// States, of the connection:
+// States of the connection:
 //
-//	up      conn is there; when the other end's first word has come too (end.Synced), messages may be written
-//	down    conn is nil: the reader makes another, or is about to end the peer
+//	up      conn is there; once the other end's first frame has arrived (end.Synced), messages may be written
+//	down    conn is nil: the reader reconnects, or is about to end the peer
 //	over    no connection follows; reader and writer end
 //
-// It leaves up when a read or a write fails, or this side closes conn: always by way of the reader, which sees the end of
-// what it reads, in restore. Beside that goes the taking of leave:
+// It leaves up when a read or a write fails, or when this side closes conn. That always happens in restore, called by
+// the reader, which sees the end of its stream. The states of the goodbye are independent:
 //
-//	shut    this side says no more than was posted before
-//	parted  it has said all of that, and bye
-//	bye     the other side has said so, and this one reads no more
+//	shut    this side sends nothing more than was posted before
+//	parted  it has sent all of that, and bye
+//	bye     the other side has sent bye, and this one reads no more
 //
-// The writing is a token: whoever sets writing, a shipper or the writer, has it until it sets it back, and with it the
-// batch and what is below. A shipper that cannot go on passes it to the writer by wake, which is therefore never full.
+// The writing is a token. A shipper or the writer takes it by setting writing, and has it, with the batch and the
+// fields below, until it resets writing. A shipper that cannot continue passes it to the writer by wake, which is
+// therefore never full.
 //
 // Invariants:
 //   - One goroutine has the writing, and gives it back once. Two would mix their frames
-//     (TestAnExchangeKeepsOrderAndLosesNothing: who gives back what it has not is a panic).
-//   - Whoever gives it back has looked, under the lock, whether there is more to write: what is posted meanwhile finds
-//     either the writing taken, and is seen by who has it, or free (TestAPeerIsShippedOnceHoweverMuchIsPosted). Where the
-//     connection is gone, the next begins with a ship.
-//   - Whoever has it uses the connection that was there when it took it, and no other: the reader waits for the
-//     writing before it puts another in its place (TestACutIsMended of package node).
-//   - Bye is the last that leaves, behind all that was posted (TestTheRestIsSaidOverTheNextConnection); it is the
-//     writer's to say, who is woken for it once (TestTheEndOfAPeerIsItsWritersAlone).
-//   - A peer that is over stays so: the writing is its writer's for good, and a connection that comes too late is closed
-//     (TestAConnectionThatComesTooLateIsClosed).
+//     (TestExchangeKeepsOrderAndLosesNothing: giving back what it does not have is a panic).
+//   - Before it gives the writing back, a goroutine checks under the lock whether there is more to write. A message posted
+//     meanwhile finds the writing taken, and is seen by its holder, or finds it free
+//     (TestPeerIsShippedOnceForManyPosts). If the connection is gone, the next one begins with a ship.
+//   - The holder of the writing uses the connection that was there when it took it, and no other: the reader waits for
+//     the writing before it replaces the connection (TestACutIsMended of package node).
+//   - Bye is the last frame that leaves, after all that was posted (TestRestIsSentOverTheNextConnection). The writer
+//     sends it and is woken for it once (TestOnlyTheWriterEndsAPeer).
+//   - A peer that is over stays so: the writing belongs to its writer for good, and a connection that arrives too late is
+//     closed (TestLateConnectionIsClosed).
 //
-// Locks: mu guards what follows it, down to what is the reader's. It is held while the session is asked, and never while
+// Locks: mu guards what follows it, up to the reader's fields. It is held while the session is called, and never while
 // anything is encoded, written or enqueued.
 //
-// Turned down: a lock held for the length of a write. Whoever posts would wait for the socket, and it may be a lane.
+// Rejected: a lock held for the length of a write. A poster, which may be a lane, would wait for the socket.
 type peer struct {
 	node   bellows.NodeID
 	number uint8                      // of so many
@@ -58,7 +59,7 @@ type peer struct {
 	heard  atomic.Uint64              // frames that have come
 	left   *traffic                   // the mesh's
 	unsent func(wire.Envelope, error) // told of what cannot travel
-	wake   chan struct{}              // the writer is to go on with the writing
+	wake   chan struct{}              // the writer must continue the writing
 	fresh  chan transport.Conn        // has room for one: the other node has called again
 	until  context.Context            // ends when no connection is made anew any more
 	giveUp context.CancelCauseFunc    // ends until
@@ -67,7 +68,7 @@ type peer struct {
 	end     session.End
 	conn    transport.Conn            // nil: down
 	prompt  transport.NonBlockingConn // conn, where it is one
-	meter   transport.Meter           // likewise
+	meter   transport.Meter           // of conn, if it counts
 	hello   *wire.Resume              // what the connection begins with, until it is taken
 	dirty   bool                      // in mesh.dirty
 	writing bool
@@ -83,12 +84,12 @@ type peer struct {
 	// Of the reader.
 	parts     wire.Joiner
 	staleSaid bool           // that frames of another era come over this connection
-	received  session.Counts // messages, and their bytes, that end has not been told of
+	received  session.Counts // messages, and their bytes, not yet passed to end
 	bytes     int
 	back      []wire.Envelope // what was acknowledged
 	marks     wire.Outbox     // of these, what goes to actors
 
-	// Of whoever has the writing.
+	// Owned by the holder of the writing.
 	batch  wire.Batch      // what is being written
 	aside  wire.Batch      // what overtakes while batch is written
 	cuts   session.Cuts    // how long parts are
@@ -114,8 +115,8 @@ func (p *peer) ready() bool {
 	return p.conn != nil && p.failed == nil && (p.hello != nil || p.end.Waiting() || p.end.Due() || p.next < len(p.queued))
 }
 
-// mayPart reports whether this side has nothing more to say but that: all that was posted was given to this connection,
-// whose other end has spoken. Whether it has come is not waited for. Its caller holds the lock.
+// mayPart reports whether only the goodbye is left to send: all that was posted was given to this connection, whose
+// other end has sent its first frame. It does not wait for acknowledgements. Its caller holds the lock.
 func (p *peer) mayPart() bool {
 	return p.shut && !p.parted && p.conn != nil && p.failed == nil && !p.end.Unsaid() && p.end.Synced()
 }
@@ -127,7 +128,7 @@ func (m *Mesh) restore(p *peer, conn transport.Conn, why error) bool {
 	closed := conn.Close()
 	var b *breach
 	p.mu.Lock()
-	p.conn, p.meter = nil, nil // whoever writes may still look at prompt: it belongs to writing
+	p.conn, p.meter = nil, nil // prompt stays: it belongs to the holder of the writing
 	p.end.Connected()
 	if p.failed != nil {
 		why = p.failed
@@ -150,9 +151,9 @@ func (m *Mesh) restore(p *peer, conn transport.Conn, why error) bool {
 	return false
 }
 
-// resume goes on over a new connection when nobody writes to the old one any more. What was encoded for the old one is
-// dropped: the session has it yet, and gives it again. It reports whether it has: a connection that comes when the peer is
-// over, by the end of another of its pair, is closed, or nobody would end the reading of it.
+// resume continues over a new connection once no goroutine writes to the old one. Frames encoded for the old one are
+// dropped: the session still has their messages and gives them again. It reports whether it did. A connection that
+// arrives when the peer is over, because another of its pair ended, is closed, since nothing would end its reads.
 func (m *Mesh) resume(p *peer, conn transport.Conn) bool {
 	p.mu.Lock()
 	for p.writing && !p.over {
@@ -173,9 +174,9 @@ func (m *Mesh) resume(p *peer, conn transport.Conn) bool {
 	return true
 }
 
-// farewellWait is how long a connection that is being made again, or whose other end has not spoken yet, may keep the end
-// of a mesh. The last word of node 0 to a node whose connection breaks just then is worth that much, and not a lease. Who was lost while the job went on hears nothing
-// any more (TestWhoIsPartedFromKeepsNobody).
+// farewellWait bounds how long a connection that is being remade, or whose other end has not sent a frame yet, may
+// delay the end of a mesh. The last message of node 0 to a node whose connection just broke is worth that much, and not
+// a lease. Nothing more is sent to a node that was lost while the job ran (TestPartedNodeDelaysNoClose).
 const farewellWait = time.Second
 
 // shutdown lets no more be posted, and has the writer end the connection when what was posted has left.
@@ -187,7 +188,7 @@ func (m *Mesh) shutdown(p *peer) {
 		p.giveUp(nil)
 	} else if !p.end.Synced() || p.end.Unsaid() { // while a connection is made again: not for long
 		wait := farewellWait
-		if m.parted != nil && m.parted(p.node) { // nobody is there to hear it
+		if m.parted != nil && m.parted(p.node) { // the job has lost it
 			wait = 0
 		}
 		p.late = time.AfterFunc(wait, p.endDown)
@@ -208,16 +209,16 @@ func (p *peer) endDown() {
 	}
 }
 
-// end ends a peer for good, and where this side has not said before that it would, all others of that node with the first
-// that did not end in peace: what it has lost nobody says again, so that the others have nothing more to wait for. They are
-// closed before anybody is told, who may then forget the node.
+// end ends a peer for good. Unless this side has announced its own end, the first connection of a node that breaks ends
+// all others: what it lost will not be sent again, so the others have nothing more to wait for. They are closed before
+// the loss is reported, since the caller may then forget the node.
 func (m *Mesh) end(p *peer, err error) {
 	p.mu.Lock()
 	ours, peace := p.shut, errors.Is(err, errBye)
 	p.over = true
 	select {
 	case conn := <-p.fresh:
-		conn.Close() // nobody will look for it
+		conn.Close() // no reader will take it
 	default:
 	}
 	if p.late != nil {

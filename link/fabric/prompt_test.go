@@ -72,19 +72,20 @@ func startPost(t *testing.T, conn transport.Conn, links *Links) *post {
 
 // stop ends it without the leave of its other end.
 func (p *post) stop() {
-	for q := range p.mesh.all() {
+	for q := range p.mesh.peers() {
 		q.hangUp()
 	}
 	p.mesh.Close()
 	p.Bus.Close()
 }
 
-// TestManyFramesAreOneStep has 200 messages wait at a connection: their actor runs when so many frames have been read, and at last before the reader waits for more.
+// TestManyFramesAreOneStep has 200 messages wait at a connection: their actor runs after a fixed number of frames, and
+// a last time before the reader waits for more.
 func TestManyFramesAreOneStep(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		conn := newPromptConn()
-		conn.says(t, &wire.Resume{Process: 7})
+		conn.receive(t, &wire.Resume{Process: 7})
 		for range 200 {
 			conn.frames <- frame(t, wire.ClientAt(1), postLane, &wire.Held{})
 		}
@@ -101,8 +102,9 @@ func TestManyFramesAreOneStep(t *testing.T) {
 	})
 }
 
-// TestWhatHasComeIsSaidAtATick has a few messages come, which are not worth a word to the other end: a tick says that they have come. All that came is counted.
-func TestWhatHasComeIsSaidAtATick(t *testing.T) {
+// TestTickAcknowledgesAFewMessages has a few messages arrive, too few to acknowledge at once: a tick acknowledges them.
+// All that arrived is counted.
+func TestTickAcknowledgesAFewMessages(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		conn := newScriptConn()
@@ -132,13 +134,14 @@ func TestWhatHasComeIsSaidAtATick(t *testing.T) {
 	})
 }
 
-// TestAMarkComesBackBehindWhatWasSent sends a mark behind a message: it comes back to its sender when the other end says that the message has come. One before which
-// nothing is under way comes back at once, and what follows is sent as ever.
-func TestAMarkComesBackBehindWhatWasSent(t *testing.T) {
+// TestMarkReturnsWhenMessagesBeforeItArrived sends a mark after a message: it returns to its sender when the other end
+// acknowledges the message. A mark with nothing under way before it returns at once, and later messages are sent as
+// usual.
+func TestMarkReturnsWhenMessagesBeforeItArrived(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		conn := newScriptConn()
-		conn.says(t, &wire.Resume{Process: 7})
+		conn.receive(t, &wire.Resume{Process: 7})
 		p := startPost(t, conn, nil)
 		client := wire.ClientAt(1)
 		back := func(when string, want int) {
@@ -161,7 +164,7 @@ func TestAMarkComesBackBehindWhatWasSent(t *testing.T) {
 		back("before the message has come", 0)
 		ack := &wire.Ack{}
 		ack.Received[session.Ordinary] = 1
-		conn.says(t, ack)
+		conn.receive(t, ack)
 		back("when it has come", 1)
 		p.Send(postLane, client, &wire.Mark{Weight: 2})
 		back("behind nothing", 2)
@@ -172,12 +175,13 @@ func TestAMarkComesBackBehindWhatWasSent(t *testing.T) {
 	})
 }
 
-// TestALongMessageIsTheWriters sends a short message and one that is longer than what is written on the way: the second is not tried by who sends it.
+// TestALongMessageIsTheWriters sends a short message and one longer than a shipper may write: only the writer tries the
+// second.
 func TestALongMessageIsTheWriters(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		conn := newPromptConn()
-		conn.says(t, &wire.Resume{Process: 7})
+		conn.receive(t, &wire.Resume{Process: 7})
 		p := startPost(t, conn, nil)
 		synctest.Wait()
 		conn.tried = nil
@@ -192,7 +196,7 @@ func TestALongMessageIsTheWriters(t *testing.T) {
 	})
 }
 
-// stuckConn is a scriptConn whose writes end when the test lets them, with an error if it has one.
+// stuckConn is a scriptConn whose writes end when the test allows it, with an error if it has one.
 type stuckConn struct {
 	*scriptConn
 	hold chan error
@@ -205,9 +209,9 @@ func (c stuckConn) WriteFrames(b [][]byte) error {
 	return c.scriptConn.WriteFrames(b)
 }
 
-// TestTheNextConnectionWaitsForWhoWrites has a connection break, and the other node call again, while somebody writes to the first, on the way or as its writer: the second
-// begins when that has ended, or failed.
-func TestTheNextConnectionWaitsForWhoWrites(t *testing.T) {
+// TestNextConnectionWaitsForTheWriting breaks a connection and has the other node call again while a shipper or the
+// writer writes to the first: the second begins when that write has ended or failed.
+func TestNextConnectionWaitsForTheWriting(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"on the way", "written", "failed"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -226,7 +230,7 @@ func TestTheNextConnectionWaitsForWhoWrites(t *testing.T) {
 			go p.Send(postLane, wire.ClientAt(1), &wire.Held{})
 			synctest.Wait()
 			close(frames)
-			<-time.After(time.Second) // nobody is called, for the node of the higher number calls
+			<-time.After(time.Second) // no call: the node of the higher number calls
 			calls <- second
 			synctest.Wait()
 			if got := second.kinds(t); len(got) > 0 {
@@ -244,12 +248,13 @@ func TestTheNextConnectionWaitsForWhoWrites(t *testing.T) {
 	}
 }
 
-// TestAWriteThatFailsEndsItsConnection has a write fail of a connection over which nothing comes: the node is lost, for what the write has said.
+// TestAWriteThatFailsEndsItsConnection has a write fail on a connection that receives nothing: the node is lost with
+// the write's error as the reason.
 func TestAWriteThatFailsEndsItsConnection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		conn := stuckConn{newScriptConn(), make(chan error, 2)}
-		conn.says(t, &wire.Resume{Process: 7})
+		conn.receive(t, &wire.Resume{Process: 7})
 		conn.hold <- nil
 		conn.hold <- errors.New("the cable is cut")
 		m := NewMesh([]transport.Conn{nil, conn})
@@ -267,9 +272,9 @@ func TestAWriteThatFailsEndsItsConnection(t *testing.T) {
 	})
 }
 
-// TestWhereNobodyListensIsGivenUpSoon has a connection break to a node whose machine says that nobody listens there any more: it is lost when that has been so for a moment, and not
-// when a silence would be too long.
-func TestWhereNobodyListensIsGivenUpSoon(t *testing.T) {
+// TestRefusedPortIsGivenUpSoon breaks a connection to a node whose machine then refuses connections: the node is lost
+// after a moment of refusals, and not only after the limit for silence.
+func TestRefusedPortIsGivenUpSoon(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		first := newScriptConn()
@@ -311,8 +316,9 @@ func (d dialler) Dial(_ context.Context, address string) (transport.Conn, error)
 	return d.conn, nil
 }
 
-// TestTheNodeOfTheHigherNumberCallsAgain has a connection of node 2 to node 1 break: it calls until it is answered, at that node's address.
-func TestTheNodeOfTheHigherNumberCallsAgain(t *testing.T) {
+// TestNodeOfHigherNumberCallsAgain breaks a connection of node 2 to node 1: node 2 calls node 1's address until it is
+// answered.
+func TestNodeOfHigherNumberCallsAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		first, second := newScriptConn(), newScriptConn()
@@ -328,7 +334,7 @@ func TestTheNodeOfTheHigherNumberCallsAgain(t *testing.T) {
 			t.Errorf("calls %q, want %q", dialled, want)
 		}
 		second.expectKinds(t, &wire.Resume{})
-		for p := range m.all() {
+		for p := range m.peers() {
 			p.hangUp()
 		}
 		m.Close()

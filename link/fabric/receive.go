@@ -10,15 +10,15 @@ import (
 	"bellows/link/wire"
 )
 
-// What a reader takes before actors run, where more has come: bytes, or frames, so that whoever sent many small ones hears
-// of the first while the last are still under way. Without a bound, a peer that never stops sending would never be
+// Bounds on what a reader takes before actors run, in bytes and in frames, so that a sender of many small messages gets
+// its first answers while the last are still under way. Without a bound, a peer that never stops sending would never be
 // answered.
 const (
 	readMost       = 128 << 10
 	readFramesMost = 64
 )
 
-// errBye is why a peer that has said so says no more.
+// errBye is the reason for the end of a connection after the peer's goodbye.
 var errBye = errors.New("it has left the job")
 
 // read takes what comes over one connection after another, until no more follows.
@@ -33,16 +33,16 @@ func (m *Mesh) read(p *peer) {
 	}
 }
 
-// receive takes what the peer sends until the connection ends, and returns why it did. Actors run, and their answers leave,
-// when it would wait for more, which the transport tells from within the read: so they are stepped once with many messages
-// where many have come. Over a transport that cannot tell, they run after every frame.
+// receive takes frames from the peer until the connection ends, and returns the reason. Actors run, and their answers
+// leave, when it would wait for more, which the transport reports from within the read: so they are stepped once with
+// many messages if many have arrived. Over a transport that cannot report it, they run after every frame.
 //
-// The first frame of a connection is the session's. What comes before it cannot be counted, and is a breach.
+// The first frame of a connection is the session's. A frame before it cannot be counted and is a protocol violation.
 func (m *Mesh) receive(p *peer, conn transport.Conn) error {
 	var in wire.Outbox
 	bytes, frames := 0, 0 // since it last drained
 	drain := func() {
-		p.tell()
+		p.acknowledge()
 		m.bus.Drain()
 		bytes, frames = 0, 0
 	}
@@ -56,7 +56,7 @@ func (m *Mesh) receive(p *peer, conn transport.Conn) error {
 		p.heard.Add(1)
 		switch {
 		case err != nil:
-		case !h.In(m.era):
+		case !h.IsOfEra(m.era):
 			m.refuseStale(p, h)
 		case h.BelowActors():
 			greeted = true
@@ -68,7 +68,7 @@ func (m *Mesh) receive(p *peer, conn transport.Conn) error {
 		}
 		if err != nil {
 			drain()
-			p.parts = wire.Joiner{} // what is not whole comes again, or nobody waits for it
+			p.parts = wire.Joiner{} // an incomplete message is sent again or no longer needed
 			return err
 		}
 		bytes += wire.HeaderSize + int(h.Length)
@@ -78,9 +78,11 @@ func (m *Mesh) receive(p *peer, conn transport.Conn) error {
 	}
 }
 
-// refuseStale takes nothing of a frame that is of another era, the session's own words included: it was under way when a rollback began this one, or its sender does not know of
-// that. No handshake lets such a node in (transport.StaleEra); here nobody relies on that. Turned down: to end the job, as a breach does, in the name of one that is of no concern to
-// it any more; and to end the connection, which a node that passes the handshake would make again, without end.
+// refuseStale drops a frame of another era, the session's own frames included: it was under way when a rollback began
+// this era, or its sender does not know of the rollback. The handshake already refuses such a node
+// (transport.StaleEra), but the mesh does not rely on that. Rejected: ending the job, as a protocol violation does, on
+// account of a node that no longer belongs to it; and ending the connection, which a node that passes the handshake
+// would remake without end.
 func (m *Mesh) refuseStale(p *peer, h wire.Header) {
 	if p.staleSaid || m.stale == nil {
 		return
@@ -89,9 +91,10 @@ func (m *Mesh) refuseStale(p *peer, h wire.Header) {
 	m.stale(fmt.Sprintf("StaleEra: what comes from node %d is of era %d of the job, and node %d is in era %d: nothing of it is taken (first a %v)", p.node, h.Era, m.bus.self, m.era, h))
 }
 
-// tell tells the session what has come, and has the other end told where that is due: it keeps what it has not been told
-// of. Once for all that was read, since it takes the lock that posting needs.
-func (p *peer) tell() {
+// acknowledge passes received counts to the session and sends an acknowledgement if one is due, since the other end
+// keeps what is not acknowledged. It is called once for everything that was read, since it takes the lock that posting
+// needs.
+func (p *peer) acknowledge() {
 	if p.received == (session.Counts{}) {
 		return
 	}
@@ -168,8 +171,8 @@ type Admission interface {
 	Message(h wire.Header, e wire.Envelope) error
 }
 
-// breach is why this side ends a connection: what came over it cannot be. No connection is made in its place: whoever sent
-// it would send it again.
+// breach is a protocol violation, for which this side ends a connection. It is not remade, since its sender would
+// repeat the violation.
 type breach struct{ error }
 
 // take enqueues the message of a frame that fits the job, or of several, with the last of them. It allocates nothing

@@ -18,14 +18,14 @@ import (
 // breaks is a node that is lost.
 type Links struct {
 	Transport transport.Transport
-	Listener  transport.Listener // stays open while the job runs, for who joins later, too
+	Listener  transport.Listener // stays open while the job runs, for nodes that join later
 	Addresses []string           // by node, of those of lower number
 	// Connections is how many each pair of nodes has, for nodes that join later; 0: one.
 	Connections int
 }
 
-// accept takes calls of other nodes until ctx ends: each in place of the connection of its number, which has broken, though
-// this side may not have seen that yet. One listener serves all peers, since who calls is known when it has called.
+// accept takes calls of other nodes until ctx ends. Each call replaces the connection of its number, which has broken,
+// though this side may not have noticed yet. One listener serves all peers, since a caller names itself.
 func (m *Mesh) accept(ctx context.Context) {
 	defer m.lobby.empty()
 	for {
@@ -35,7 +35,7 @@ func (m *Mesh) accept(ctx context.Context) {
 			m.called(conn)
 		case ctx.Err() != nil || errors.Is(err, net.ErrClosed):
 			return
-		} // else somebody was turned away, and may come again
+		} // else a caller was rejected, and may call again
 	}
 }
 
@@ -51,7 +51,7 @@ func (m *Mesh) called(conn transport.Conn) {
 	case max(1, int(h.Of)) == len(a.peers) && int(h.Number) < len(a.peers) && a.peers[h.Number].offer(conn):
 		return
 	}
-	conn.Close() // a stranger, or one that was given up
+	conn.Close() // an unknown caller, or one that was given up
 }
 
 // offer leaves a connection for the reader, which finds it when the old one has ended: offer ends that, since the other side
@@ -74,9 +74,9 @@ func (p *peer) offer(conn transport.Conn) bool {
 	return true
 }
 
-// remake makes a connection that has broken again: it dials a node of lower number, and waits to be called by others. It
-// gives up when the other node would be silent for too long, when nobody listens there any more (package session says after
-// which time, and how often it is tried), or when the peer is over. Its error says how long it tried, and the last failure.
+// remake reconnects after a break: it dials a node of lower number, and waits for a call of any other. It gives up when
+// the silence becomes too long, when the other machine keeps refusing connections (package session decides after which
+// time and how many tries), or when the peer is over. Its error says how long it tried, and the last failure.
 func (m *Mesh) remake(p *peer) (transport.Conn, error) {
 	began := time.Now()
 	try := session.NewRedial(m.times, p.node == 0, 0)
@@ -104,7 +104,7 @@ func (m *Mesh) remake(p *peer) (transport.Conn, error) {
 		if overtaken(last) {
 			return nil, last
 		}
-		try.Failed(time.Since(began).Milliseconds(), nobodyListens(last))
+		try.Failed(time.Since(began).Milliseconds(), isPortRefused(last))
 	}
 }
 
@@ -124,7 +124,7 @@ func overtaken(err error) bool {
 	return errors.As(err, &refusal) && refusal.Reason == transport.StaleEra
 }
 
-// nobodyListens reports whether the other machine has said that nobody listens at an address.
-func nobodyListens(err error) bool {
+// nobodyListens reports whether the other machine refused the connection because no process listens at the address.
+func isPortRefused(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist)
 }

@@ -16,7 +16,8 @@ import (
 	"bellows/link/wire"
 )
 
-// scriptConn is a connection over which comes what is put into frames, until that is closed or this side closes it. What is written is kept.
+// scriptConn is a connection that receives the frames of a channel, until that or the connection is closed. Written
+// frames are kept.
 type scriptConn struct {
 	endConn
 	frames chan []byte
@@ -48,8 +49,8 @@ func (c *scriptConn) ReadFrame() (wire.Header, []byte, error) {
 	}
 }
 
-// says puts a message that comes.
-func (c *scriptConn) says(t *testing.T, m wire.Message) {
+// receive makes a message arrive.
+func (c *scriptConn) receive(t *testing.T, m wire.Message) {
 	t.Helper()
 	c.frames <- frame(t, wire.ClientAt(1), wire.Address{}, m)
 }
@@ -61,7 +62,7 @@ func frame(t testing.TB, from, to wire.Address, m wire.Message) []byte {
 	return slices.Concat(b.Buffers()...)
 }
 
-// kinds are what was written.
+// kinds returns what was written.
 func (c *scriptConn) kinds(t *testing.T) (list []uint8) {
 	t.Helper()
 	c.mu.Lock()
@@ -102,9 +103,9 @@ func (c caller) Accept(ctx context.Context) (transport.Conn, error) {
 func (caller) Address() string { return "here" }
 func (caller) Close() error    { return nil }
 
-// TestTheRestIsSaidOverTheNextConnection closes a mesh when its connection has not been answered: it breaks, the other node calls again, and what
-// was posted is said there, and the end.
-func TestTheRestIsSaidOverTheNextConnection(t *testing.T) {
+// TestRestIsSentOverTheNextConnection closes a mesh before its connection has been answered. The connection breaks, the
+// other node calls again, and the posted messages and the goodbye are sent there.
+func TestRestIsSentOverTheNextConnection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		first, second := newScriptConn(), newScriptConn()
@@ -123,15 +124,16 @@ func TestTheRestIsSaidOverTheNextConnection(t *testing.T) {
 		close(first.frames)
 		synctest.Wait()
 		calls <- second
-		second.says(t, &wire.Resume{Process: 7})
+		second.receive(t, &wire.Resume{Process: 7})
 		<-closed
 		first.expectKinds(t, &wire.Resume{})
 		second.expectKinds(t, &wire.Resume{}, &wire.Held{}, &wire.Bye{})
 	})
 }
 
-// TestWhoIsPartedFromKeepsNobody closes a mesh while a connection is made again, and something is unsaid: to a node without which the job goes on that ends at once, to others a second later.
-func TestWhoIsPartedFromKeepsNobody(t *testing.T) {
+// TestPartedNodeDelaysNoClose closes a mesh while a connection is being remade with messages unsent. For a node without
+// which the job continues that ends at once, for others a second later.
+func TestPartedNodeDelaysNoClose(t *testing.T) {
 	t.Parallel()
 	for _, parted := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -156,9 +158,9 @@ func TestWhoIsPartedFromKeepsNobody(t *testing.T) {
 	}
 }
 
-// TestAConnectionThatComesTooLateIsClosed has the other node call again when its peer is over: in the moment before, so that the
-// reader finds the connection behind the end, and so that nobody looks for it any more.
-func TestAConnectionThatComesTooLateIsClosed(t *testing.T) {
+// TestLateConnectionIsClosed has the other node call again when its peer is over: in the moment before, so that the
+// reader finds the connection after the end, and later, when no reader takes it.
+func TestLateConnectionIsClosed(t *testing.T) {
 	t.Parallel()
 	m := NewMesh([]transport.Conn{nil, newEndConn(), newEndConn()})
 	for _, p := range m.pair(1).peers {
@@ -166,7 +168,7 @@ func TestAConnectionThatComesTooLateIsClosed(t *testing.T) {
 		if p.number == 0 {
 			p.hangUp()
 			if m.resume(p, late) {
-				t.Error("a peer that is over goes on")
+				t.Error("a peer that is over continues")
 			}
 		} else {
 			if !p.offer(late) {
@@ -174,7 +176,7 @@ func TestAConnectionThatComesTooLateIsClosed(t *testing.T) {
 			}
 			m.end(p, errBye)
 			if p.offer(newEndConn()) {
-				t.Error("a call is taken behind the end")
+				t.Error("a call is taken after the end")
 			}
 		}
 		select {

@@ -41,16 +41,17 @@ func (m *Mesh) post(e wire.Envelope) {
 	}
 }
 
-// release frees a message that nobody sends any more. A push is its client's, which keeps it until its lane says Committed.
+// release frees a message that is not sent any more. A push belongs to its client until its lane sends Committed.
 func release(e wire.Envelope) {
 	if _, kept := e.Message.(*wire.Push); !kept {
 		wire.Free(e.Message)
 	}
 }
 
-// ship sends what is posted to all peers, to those first that something was posted for first: what a controller says later rests on what it has said before, to lanes, and who dies in between
-// has said the latter. It does not wait: what a system does not take at once is the writer's. A peer
-// leaves the list before it is looked at, so that what is posted from then on puts it there again.
+// ship sends what is posted to all peers, in the order in which they were first posted for: later messages of a
+// controller depend on its earlier ones to lanes, so if the process dies in between, the earlier ones have left. It
+// does not wait: what the system does not accept at once is left to the writer. A peer leaves the list before it is
+// examined, so that messages posted from then on list it again.
 func (m *Mesh) ship() {
 	for {
 		m.mu.Lock()
@@ -63,8 +64,8 @@ func (m *Mesh) ship() {
 	}
 }
 
-// ship sends what is queued for one peer, unless somebody does so already, who will see it. After shipRounds rounds, in
-// which others have posted more each time, the rest is the writer's: who ships has other work.
+// ship sends what is queued for one peer, unless another goroutine already does so, which will then see it. After
+// shipRounds rounds, each with newly posted messages, the rest is left to the writer, since a shipper has other work.
 func (p *peer) ship() {
 	p.mu.Lock()
 	p.dirty = false
@@ -82,7 +83,7 @@ func (p *peer) ship() {
 			return
 		}
 	}
-	p.wake <- struct{}{} // with the writing, of which there is one: so there is room
+	p.wake <- struct{}{} // there is one writing, so there is room
 }
 
 // Bounds of what is sent on the way, by a goroutine that has other work: the bytes of one write, and how often it looks for
@@ -92,9 +93,9 @@ const (
 	shipRounds = 4
 )
 
-// try encodes what is queued and writes it if that can be done at once. false: the writer must go on, with what is left
-// of the batch, which may begin in the middle of a frame, and then with what is queued. Where there is more than one write
-// may take, nothing is tried: the writer makes longer ones.
+// try encodes what is queued and writes it if that can be done at once. false: the writer must continue, first with the
+// rest of the batch, which may begin in the middle of a frame, then with the queue. If there is more than one write may
+// take, nothing is tried: the writer makes longer writes.
 func (p *peer) try() bool {
 	if p.fill(tryMost); p.next < len(p.queued) || p.batch.Len() > tryMost {
 		return false
@@ -140,8 +141,8 @@ func (p *peer) take() bool {
 	return len(p.queued) > 0
 }
 
-// fillUrgent encodes what is urgent, behind what the session has to say for itself: its first word must be the first of the
-// connection, and the other end waits for what it may forget.
+// fillUrgent encodes the session's own frames, then urgent messages: the session's first frame must be the first of the
+// connection, and the other end waits for acknowledgements.
 func (p *peer) fillUrgent(b *wire.Batch) {
 	p.mu.Lock()
 	hello := p.hello
@@ -177,12 +178,13 @@ func (p *peer) sent() {
 	p.batch.Reset()
 }
 
-// overtake sends what is urgent between two parts of a message, and short messages of other actors: a record, a sign of life or an answer does not wait for the state of a
-// partition (TestWhatOthersSayOvertakesALongMessage). It has a batch of its own, since the other is half written.
+// overtake sends, between two parts of a message, what is urgent and short messages of other actors: a record, a
+// heartbeat or an answer does not wait for the state of a partition (TestShortMessagesOvertakeALongOne). It has a batch
+// of its own, since the other is half written.
 func (p *peer) overtake(conn transport.Conn) error {
 	p.fillUrgent(&p.aside)
 	p.mu.Lock()
-	p.first = p.end.Beside(p.first[:0])
+	p.first = p.end.Between(p.first[:0])
 	p.mu.Unlock()
 	for _, e := range p.first {
 		p.encode(&p.aside, e)
@@ -197,8 +199,9 @@ func (p *peer) overtake(conn transport.Conn) error {
 	return err
 }
 
-// more reports whether there is more to do for whoever has the writing. If not, it has given it back: the next who ships
-// may have it, before this returns. The end of the peer is more to do: the writing goes on to the writer, who ends with it.
+// more reports whether the holder of the writing has more to do. If not, it has given the writing back, and another
+// shipper may have it before more returns. The end of the peer is more to do: the writing passes to the writer, which
+// ends with it.
 func (p *peer) more() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -209,8 +212,8 @@ func (p *peer) more() bool {
 	return p.writing
 }
 
-// batchMost is how many bytes the writer puts into one write. What is urgent waits for no more than that; with a quarter
-// of it, pushes of 64 KiB cost a tenth more.
+// batchMost is how many bytes the writer puts into one write. Urgent messages wait for no more than that. With a
+// quarter of it, pushes of 64 KiB cost a tenth more.
 const batchMost = 1 << 20
 
 // write sends what others could not, each time that it is woken, until the peer is over.
@@ -223,7 +226,7 @@ func (m *Mesh) write(p *peer) {
 				}
 				break
 			}
-			if !p.more() { // somebody else may have the writing by now
+			if !p.more() { // another goroutine may have the writing by now
 				break
 			}
 		}
@@ -246,20 +249,20 @@ func (p *peer) turn() bool {
 	return !finish || !p.sayBye(conn)
 }
 
-// rested gives the writing back, and reports whether nobody will have it any more.
+// rested gives the writing back, and reports whether it will not be taken again.
 func (p *peer) rested() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.writing {
-		panic("fabric: the writing is given back twice; somebody else may have it")
+		panic("fabric: the writing is given back twice; another goroutine may have it")
 	}
 	p.writing = p.over
 	p.calm.Broadcast()
 	return p.over
 }
 
-// sayBye says that nothing more comes, if all has left, and ends the connection; the reader then ends the peer. It fails
-// as any write does, and then nobody is told that this side has left: the other finds the connection broken.
+// sayBye sends the goodbye if everything has left, and ends the connection; the reader then ends the peer. It fails as
+// any write does. The other side then receives no goodbye: it finds the connection broken.
 func (p *peer) sayBye(conn transport.Conn) bool {
 	p.mu.Lock()
 	left := !p.ready() && p.mayPart()
@@ -315,7 +318,7 @@ func (p *peer) writeBatch(conn transport.Conn) error {
 	return nil
 }
 
-// fails ends a connection to which a write has failed: its reader, who sees that, decides what follows.
+// fails ends a connection after a failed write: its reader notices and decides what follows.
 func (p *peer) fails(conn transport.Conn, err error) {
 	p.mu.Lock()
 	p.failed = err
@@ -323,8 +326,8 @@ func (p *peer) fails(conn transport.Conn, err error) {
 	conn.Close() // which fails for what has failed
 }
 
-// unsent tells the controller of a message that cannot travel: the job cannot go on without it. Its caller writes to a
-// peer, and holds no lock: what is sent on the way to that peer waits in its queue.
+// unsent reports to the controller a message that cannot be sent: the job cannot continue without it. Its caller writes
+// to a peer and holds no lock; messages for that peer wait in its queue meanwhile.
 func (m *Mesh) unsent(e wire.Envelope, err error) {
 	self := wire.ClientAt(m.bus.self)
 	m.bus.Send(self, wire.ControllerAt(), &wire.Failed{Kind: bellows.KindOf(err), Reason: fmt.Sprintf("%v to %v: %v", e.From, e.To, err)})

@@ -13,7 +13,7 @@ import (
 	"bellows/table"
 )
 
-// intake is a mesh of which only the receiving half is there: frames of node 1 for a lane that forgets them.
+// intake is a mesh with only its receiving half: frames of node 1 for a lane that drops them.
 type intake struct {
 	mesh *Mesh
 	from *peer
@@ -35,7 +35,7 @@ func newIntake(t testing.TB) *intake {
 	return &intake{mesh: &Mesh{bus: b, checker: validate.New(job, 0)}, from: &peer{node: 1}}
 }
 
-// pushOf is the frame of a push of some rows, and its header.
+// pushOf returns the frame of a push of some rows, and its header.
 func pushOf(t testing.TB, rows int) (wire.Header, []byte) {
 	t.Helper()
 	m := &wire.Push{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}, Pairs: []wire.Pair{{Generation: 1}}}
@@ -50,7 +50,7 @@ func pushOf(t testing.TB, rows int) (wire.Header, []byte) {
 	return h, all[wire.HeaderSize:]
 }
 
-// take delivers a frame, with the checker or as if there was none.
+// take delivers a frame, with or without the checker.
 func (k *intake) take(h wire.Header, frame []byte, checked bool) error {
 	payload := h.Payload()
 	copy(payload, frame)
@@ -69,8 +69,7 @@ func (k *intake) take(h wire.Header, frame []byte, checked bool) error {
 	return nil
 }
 
-// BenchmarkTake is the price of a push from its payload to its lane's step, without the socket: once as it is, once
-// without the checker.
+// BenchmarkTake measures a push from its payload to its lane's step, without the socket: with and without the checker.
 func BenchmarkTake(b *testing.B) {
 	for _, rows := range []int{14, 963, 15420} { // payloads of 1 KiB, 64 KiB and 1 MiB
 		for _, checked := range []bool{false, true} {

@@ -47,10 +47,11 @@ func newAuthority(of string, now func() time.Time) (*Authority, error) {
 	return a, err
 }
 
-// inherited is an authority as it is given to a process that goes on in the place of the one that has it.
+// inherited is the serialized form of an authority, for the process that replaces its holder.
 type inherited struct{ Key, Certificate []byte }
 
-// MarshalJSON is the authority with its key, for pipes and sealed connections between processes of one user, and for nothing else.
+// MarshalJSON returns the authority with its key, for pipes and sealed connections between processes of one user, and
+// for nothing else.
 func (a *Authority) MarshalJSON() ([]byte, error) {
 	return json.Marshal(inherited{a.key.Seed(), a.cert.Raw})
 }
@@ -76,7 +77,7 @@ func (a *Authority) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Certificate is the authority's own, in DER.
+// Certificate returns the authority's own, in DER.
 func (a *Authority) Certificate() []byte { return a.cert.Raw }
 
 // Issue certifies that a public key is of a name, for a day. The certificate is in DER.
@@ -99,7 +100,8 @@ func (a *Authority) Issue(key []byte, who Name) ([]byte, error) {
 	return c.Raw, nil
 }
 
-// Certify has an identity of this process hold a certificate of the authority, which is renewed as long as both are of this process.
+// Certify gives an identity of this process a certificate of the authority. It is renewed as long as both belong to
+// this process.
 func (a *Authority) Certify(i *Identity, who Name) error {
 	c, err := a.Issue(i.Public(), who)
 	if err != nil {

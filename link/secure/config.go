@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// base is what all connections have.
+// base returns what all connections have.
 func base() *tls.Config {
 	return &tls.Config{
 		MinVersion:                  tls.VersionTLS13,
@@ -23,7 +23,8 @@ func base() *tls.Config {
 	}
 }
 
-// Server is the configuration of connections that others open. It lets everybody finish the handshake, even without a certificate: Peer tells who it is.
+// Server returns the configuration of connections that others open. It lets every caller finish the handshake, even
+// without a certificate: Peer returns its name.
 func (i *Identity) Server() *tls.Config {
 	c := base()
 	c.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return i.shown() }
@@ -31,7 +32,8 @@ func (i *Identity) Server() *tls.Config {
 	return c
 }
 
-// Client is the configuration of connections that this process opens. Who answers must hold a certificate of the same authority, and be whom admit lets pass.
+// Client returns the configuration of connections that this process opens. The other side must hold a certificate of
+// the same authority and be accepted by admit.
 func (i *Identity) Client(admit func(Name) error) *tls.Config {
 	c := base()
 	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return i.shown() }
@@ -46,7 +48,7 @@ func (i *Identity) Client(admit func(Name) error) *tls.Config {
 	return c
 }
 
-// shown is the certificate that is in use, which an authority of this process renews when it is due.
+// shown returns the certificate that is in use, which an authority of this process renews when it is due.
 func (i *Identity) shown() (*tls.Certificate, error) {
 	if by := i.by.Load(); by != nil && !i.now().Before(i.Due()) {
 		if err := by.Certify(i, i.Name()); err != nil {
@@ -60,7 +62,8 @@ func (i *Identity) shown() (*tls.Certificate, error) {
 	return &h.own, nil
 }
 
-// Peer is who is at the other end of a connection whose handshake is over, or why nobody is who belongs here.
+// Peer returns the name at the other end of a connection whose handshake is over, or why that peer does not belong
+// here.
 func (i *Identity) Peer(s tls.ConnectionState) (n Name, err error) {
 	h := i.inUse.Load()
 	switch {
@@ -72,7 +75,8 @@ func (i *Identity) Peer(s tls.ConnectionState) (n Name, err error) {
 	return h.verify(s.PeerCertificates[0], i.now())
 }
 
-// Pinned is the configuration of connections to the manager of the cluster that a token is of, without a certificate of one's own.
+// Pinned returns the configuration of connections to the manager of the cluster that a token is of, without a
+// certificate of one's own.
 func Pinned(t Token) *tls.Config { return pinned(t, time.Now) }
 
 func pinned(t Token, now func() time.Time) *tls.Config {
@@ -87,15 +91,15 @@ func pinned(t Token, now func() time.Time) *tls.Config {
 		roots.AddCert(s.PeerCertificates[at])
 		n, err := verify(s.PeerCertificates[0], roots, now())
 		if err == nil {
-			err = Is(Manager)(n)
+			err = AdmitRole(Manager)(n)
 		}
 		return stranger(err)
 	}
 	return c
 }
 
-// Is admits one role.
-func Is(role Role) func(Name) error {
+// Is returns a function that admits one role.
+func AdmitRole(role Role) func(Name) error {
 	return func(n Name) error {
 		if n.Role != role {
 			return fmt.Errorf("it is %s, and no %s", n, role)
@@ -104,7 +108,7 @@ func Is(role Role) func(Name) error {
 	}
 }
 
-// Stranger is the error of a peer that is not who it should be. To try again mends nothing.
+// Stranger is the error of a peer with another name than expected. Another try does not help.
 type Stranger struct{ Err error }
 
 func (s *Stranger) Error() string { return s.Err.Error() }
@@ -137,8 +141,8 @@ func Explain(err error) error {
 	return err
 }
 
-// SameHost reports whether both ends of a connection are on one host: they have one address. The system takes no packet
-// from outside that bears an address of its own.
+// SameHost reports whether both ends of a connection are on one host: they have one address. The system accepts no
+// packet from outside that bears one of its own addresses.
 func SameHost(c net.Conn) bool {
 	a, aok := c.LocalAddr().(*net.TCPAddr)
 	b, bok := c.RemoteAddr().(*net.TCPAddr)

@@ -15,18 +15,18 @@ import (
 	"bellows"
 )
 
-// Identity is who a process is: a key, and the certificate of it that is in use. Any goroutine may use it.
+// Identity is the name of a process: a key, and the certificate in use for it. Any goroutine may use it.
 type Identity struct {
 	key   ed25519.PrivateKey
 	now   func() time.Time
 	inUse atomic.Pointer[papers]
-	by    atomic.Pointer[Authority] // of this process; nil: somebody else's
+	by    atomic.Pointer[Authority] // of this process; nil: another process's
 }
 
 // papers are a certificate, and the authority that it is of.
 type papers struct {
 	name  Name
-	own   tls.Certificate // with the authority's behind it, for who knows that by its fingerprint
+	own   tls.Certificate // followed by the authority's, for peers that pin its fingerprint
 	roots *x509.CertPool
 }
 
@@ -39,10 +39,11 @@ func NewIdentity() (*Identity, error) {
 	return &Identity{key: key, now: time.Now}, nil
 }
 
-// Public is the public half of the key: 32 bytes of Ed25519.
+// Public returns the public half of the key: 32 bytes of Ed25519.
 func (i *Identity) Public() []byte { return i.key.Public().(ed25519.PublicKey) }
 
-// Hold takes a certificate into use, of an authority whose own is given, both in DER. It refuses one of another key or authority, and one that has run out.
+// Hold takes a certificate into use, with that of its authority, both in DER. It refuses one of another key or
+// authority, and one that has expired.
 func (i *Identity) Hold(certificate, authority []byte) error {
 	c, err := x509.ParseCertificate(certificate)
 	if err != nil {
@@ -65,7 +66,7 @@ func (i *Identity) Hold(certificate, authority []byte) error {
 	return nil
 }
 
-// Name is who the process is; zero: it holds no certificate yet.
+// Name returns the certified name; zero: there is no certificate yet.
 func (i *Identity) Name() Name {
 	if h := i.inUse.Load(); h != nil {
 		return h.name
@@ -73,7 +74,7 @@ func (i *Identity) Name() Name {
 	return Name{}
 }
 
-// Due is when the certificate in use is to be renewed: with a third of its time left.
+// Due returns when the certificate in use is to be renewed: with a third of its time left.
 func (i *Identity) Due() time.Time {
 	h := i.inUse.Load()
 	if h == nil {
@@ -83,10 +84,10 @@ func (i *Identity) Due() time.Time {
 	return c.NotAfter.Add(-c.NotAfter.Sub(c.NotBefore.Add(skew)) / 3)
 }
 
-// passed is an identity as it is given to a process that is started, on a pipe that nobody else reads.
+// passed is the serialized form of an identity for a child process, sent on a pipe that only the child reads.
 type passed struct{ Key, Certificate, Authority []byte }
 
-// MarshalJSON is the identity with its key, for a pipe to a process of this user, and for nothing else.
+// MarshalJSON returns the identity with its key, for a pipe to a process of this user, and for nothing else.
 func (i *Identity) MarshalJSON() ([]byte, error) {
 	h := i.inUse.Load()
 	if h == nil {
@@ -111,7 +112,7 @@ func (i *Identity) UnmarshalJSON(text []byte) error {
 	return i.Hold(p.Certificate, p.Authority)
 }
 
-// verify is whose a certificate is, if the authority has issued it and it has not run out.
+// verify returns the name on a certificate that the authority has issued and that has not expired.
 func (h *papers) verify(c *x509.Certificate, now time.Time) (Name, error) {
 	return verify(c, h.roots, now)
 }

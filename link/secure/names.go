@@ -22,7 +22,7 @@ const (
 	User       Role = "user"
 	Agent      Role = "agent"
 	Controller Role = "controller" // the process that leads a job
-	Node       Role = "node"       // a process of a job, of which node 0 is one
+	Node       Role = "node"       // a process of a job, including node 0
 	Manager    Role = "manager"
 )
 
@@ -32,7 +32,7 @@ var Roles = []Role{User, Agent, Node, Controller}
 // certified are the roles that a certificate may say.
 var certified = []Role{Agent, Controller, Node, Manager}
 
-// Name is who a certificate is of.
+// Name is the name in a certificate.
 type Name struct {
 	Role Role
 	ID   string // as "node-3", "job-7"; small letters, digits and dashes, at most 40
@@ -70,8 +70,8 @@ func nameOf(c *x509.Certificate) (n Name, err error) {
 	return n, n.check()
 }
 
-// Token is what a user shows to a cluster: a secret, and by which authority the cluster is known, so that the secret is shown to nobody
-// else. It is written as 48 and 64 hexadecimal digits with a dot between.
+// Token is a user's proof to a cluster: a secret, and the fingerprint of the cluster's authority, so that the secret is
+// sent to no other. It is written as 48 and 64 hexadecimal digits with a dot between.
 type Token struct{ secret, authority string }
 
 // bytes of a token's halves.
@@ -100,13 +100,13 @@ func ParseToken(text string) (t Token, err error) {
 	return Token{secret, authority}, nil
 }
 
-// Text is the token as it is written.
+// Text returns the token as it is written.
 func (t Token) Text() string { return t.secret + "." + t.authority }
 
-// Format is for every verb of fmt, so that no log gives a token away.
+// Format implements fmt.Formatter for every verb, so that no log shows a token.
 func (Token) Format(f fmt.State, _ rune) { f.Write([]byte("(secret)")) }
 
-// fingerprint is the digest of a certificate's public key.
+// fingerprint returns the digest of a certificate's public key.
 func fingerprint(c *x509.Certificate) string {
 	sum := sha256.Sum256(c.RawSubjectPublicKeyInfo)
 	return hex.EncodeToString(sum[:])

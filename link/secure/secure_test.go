@@ -20,13 +20,13 @@ import (
 // clock is the time of a test.
 type clock struct{ at time.Time }
 
-func (c *clock) now() time.Time { return c.at }
+func (c *clock) time() time.Time { return c.at }
 
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
 func authority(t *testing.T, c *clock) *Authority {
 	t.Helper()
-	a, err := newAuthority("a test", c.now)
+	a, err := newAuthority("a test", c.time)
 	require.NoError(t, err)
 	return a
 }
@@ -38,7 +38,7 @@ func member(t *testing.T, a *Authority, role Role, id string) *Identity {
 	return i
 }
 
-// shake connects two sides over a pipe: the errors of their handshakes, and what each is told of the other.
+// shake connects two sides over a pipe. It returns the errors of their handshakes, and what each learned of the other.
 func shake(t *testing.T, server, client *tls.Config) (s, c tls.ConnectionState, serverErr, clientErr error) {
 	t.Helper()
 	x, y := net.Pipe()
@@ -65,7 +65,7 @@ func TestBothSidesKnowEachOther(t *testing.T) {
 	c := &clock{noon}
 	a := authority(t, c)
 	server, client := member(t, a, Manager, "manager"), member(t, a, Agent, "node-3")
-	s, cs, serverErr, clientErr := shake(t, server.Server(), client.Client(Is(Manager)))
+	s, cs, serverErr, clientErr := shake(t, server.Server(), client.Client(AdmitRole(Manager)))
 	if serverErr != nil || clientErr != nil {
 		t.Fatal(serverErr, clientErr)
 	}
@@ -75,7 +75,7 @@ func TestBothSidesKnowEachOther(t *testing.T) {
 	if who, err := client.Peer(cs); err != nil || who != (Name{Manager, "manager"}) {
 		t.Errorf("the client's peer is %v, %v", who, err)
 	}
-	old := client.Client(Is(Manager))
+	old := client.Client(AdmitRole(Manager))
 	old.MinVersion, old.MaxVersion = tls.VersionTLS12, tls.VersionTLS12
 	if _, _, serverErr, clientErr = shake(t, server.Server(), old); serverErr == nil || clientErr == nil {
 		t.Error("TLS 1.2 is spoken")
@@ -86,8 +86,8 @@ func TestBothSidesKnowEachOther(t *testing.T) {
 	}
 }
 
-// TestWhoDoesNotBelongIsNamed: what is wrong with a certificate is said at both ends, each in time.
-func TestWhoDoesNotBelongIsNamed(t *testing.T) {
+// TestForeignCertificateIsNamed checks that both ends report what is wrong with a certificate, without delay.
+func TestForeignCertificateIsNamed(t *testing.T) {
 	t.Parallel()
 	c := &clock{noon}
 	a, b := authority(t, c), authority(t, c)
@@ -98,11 +98,11 @@ func TestWhoDoesNotBelongIsNamed(t *testing.T) {
 	fresh, early := member(t, a, Agent, "fresh"), member(t, a, Agent, "early")
 	late.by.Store(nil)
 	other := member(t, b, Agent, "fresh")
-	none := fresh.Client(Is(Manager))
+	none := fresh.Client(AdmitRole(Manager))
 	none.GetClientCertificate = nil
 	open := func(i *Identity) *tls.Config {
-		config := i.Client(Is(Manager))
-		config.VerifyConnection = nil // it wants in, whoever answers
+		config := i.Client(AdmitRole(Manager))
+		config.VerifyConnection = nil // it accepts any server
 		return config
 	}
 	for name, is := range map[string]struct {
@@ -132,9 +132,9 @@ func TestWhoDoesNotBelongIsNamed(t *testing.T) {
 		server, client *tls.Config
 		want           string
 	}{
-		"another authority": {other.Server(), fresh.Client(Is(Agent)), "another authority"},
-		"another role":      {early.Server(), fresh.Client(Is(Manager)), "it is agent early, and no manager"},
-		"run out":           {late.Server(), fresh.Client(Is(Agent)), "ran out at"},
+		"another authority": {other.Server(), fresh.Client(AdmitRole(Agent)), "another authority"},
+		"another role":      {early.Server(), fresh.Client(AdmitRole(Manager)), "it is agent early, and no manager"},
+		"run out":           {late.Server(), fresh.Client(AdmitRole(Agent)), "ran out at"},
 	} {
 		_, _, serverErr, clientErr := shake(t, is.server, is.client)
 		known, told := (*Stranger)(nil), Explain(serverErr)
@@ -144,18 +144,18 @@ func TestWhoDoesNotBelongIsNamed(t *testing.T) {
 	}
 }
 
-// TestATokenTrustsOneAuthority, whose certificate must come with the manager's and be of it.
-func TestATokenTrustsOneAuthority(t *testing.T) {
+// TestTokenTrustsOneAuthority checks that the manager's certificate must come with that of the token's authority.
+func TestTokenTrustsOneAuthority(t *testing.T) {
 	t.Parallel()
 	c := &clock{noon}
 	a, b := authority(t, c), authority(t, c)
 	token, err := a.NewToken()
 	require.NoError(t, err)
 	manager := member(t, a, Manager, "manager")
-	if _, _, serverErr, clientErr := shake(t, manager.Server(), pinned(token, c.now)); serverErr != nil || clientErr != nil {
+	if _, _, serverErr, clientErr := shake(t, manager.Server(), pinned(token, c.time)); serverErr != nil || clientErr != nil {
 		t.Fatal(serverErr, clientErr)
 	}
-	// A certificate of another authority, with the right one's behind it, which anybody can have.
+	// A certificate of another authority, followed by the right authority's, which is public.
 	liar := member(t, b, Manager, "manager")
 	h := *liar.inUse.Load()
 	h.own.Certificate = [][]byte{h.own.Certificate[0], a.Certificate()}
@@ -168,7 +168,7 @@ func TestATokenTrustsOneAuthority(t *testing.T) {
 		"a borrowed one":    {liar, "its certificate is of another authority"},
 		"an agent":          {member(t, a, Agent, "node-1"), "it is agent node-1, and no manager"},
 	} {
-		if _, _, _, err := shake(t, is.server.Server(), pinned(token, c.now)); err == nil || !strings.Contains(err.Error(), is.want) {
+		if _, _, _, err := shake(t, is.server.Server(), pinned(token, c.time)); err == nil || !strings.Contains(err.Error(), is.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -180,7 +180,8 @@ func TestATokenTrustsOneAuthority(t *testing.T) {
 	}
 }
 
-// TestCertificatesAreRenewedInTime: by the authority's own process when one is shown that is due, and of a given key by whoever holds it.
+// TestCertificatesAreRenewedInTime checks renewal by the authority's own process when a due one is shown, and of a
+// given key by its holder.
 func TestCertificatesAreRenewedInTime(t *testing.T) {
 	t.Parallel()
 	c := &clock{noon}
@@ -200,7 +201,7 @@ func TestCertificatesAreRenewedInTime(t *testing.T) {
 	}
 	agent.by.Store(nil)
 	c.at = noon.Add(24*time.Hour + 1)
-	s, _, _, _ := shake(t, manager.Server(), agent.Client(Is(Manager)))
+	s, _, _, _ := shake(t, manager.Server(), agent.Client(AdmitRole(Manager)))
 	if _, err := manager.Peer(s); err == nil {
 		t.Error("one that has run out passes")
 	}
@@ -209,7 +210,7 @@ func TestCertificatesAreRenewedInTime(t *testing.T) {
 		err = agent.Hold(renewed, a.Certificate())
 	}
 	require.NoError(t, err)
-	s, _, _, _ = shake(t, manager.Server(), agent.Client(Is(Manager)))
+	s, _, _, _ = shake(t, manager.Server(), agent.Client(AdmitRole(Manager)))
 	if who, err := manager.Peer(s); err != nil || who != agent.Name() {
 		t.Errorf("the new one: %v, %v", who, err)
 	}
@@ -250,7 +251,7 @@ func TestOnlyItsOwnIsHeld(t *testing.T) {
 	if _, err := json.Marshal(fresh); err == nil || !fresh.Due().IsZero() || fresh.Name() != (Name{}) {
 		t.Errorf("one without a certificate: %v", err)
 	}
-	if _, _, serverErr, _ := shake(t, fresh.Server(), i.Client(Is(Agent))); !strings.Contains(fmt.Sprint(serverErr), "holds no certificate yet") {
+	if _, _, serverErr, _ := shake(t, fresh.Server(), i.Client(AdmitRole(Agent))); !strings.Contains(fmt.Sprint(serverErr), "holds no certificate yet") {
 		t.Errorf("one without a certificate serves: %v", serverErr)
 	}
 }
@@ -296,30 +297,31 @@ func TestAnIdentityPasses(t *testing.T) {
 		t.Errorf("it is %v", got.Identity.Name())
 	}
 	manager := member(t, a, Manager, "manager")
-	s, _, _, _ := shake(t, manager.Server(), got.Identity.Client(Is(Manager)))
+	s, _, _, _ := shake(t, manager.Server(), got.Identity.Client(AdmitRole(Manager)))
 	if who, err := manager.Peer(s); err != nil || who != i.Name() {
 		t.Errorf("the manager sees %v, %v", who, err)
 	}
 }
 
-// TestAnAuthorityIsInherited by another process, whose certificates are taken for its own; what is none is refused.
-func TestAnAuthorityIsInherited(t *testing.T) {
+// TestAuthorityIsInherited checks that another process takes over an authority, whose certificates are accepted as its
+// own. An invalid one is refused.
+func TestAuthorityIsInherited(t *testing.T) {
 	t.Parallel()
 	a, err := NewAuthority("a job")
 	require.NoError(t, err)
 	text, err := json.Marshal(a)
-	heir := &Authority{}
+	successor := &Authority{}
 	if err == nil {
-		err = json.Unmarshal(text, heir)
+		err = json.Unmarshal(text, successor)
 	}
 	require.NoError(t, err)
-	before, after := member(t, a, Node, "1"), member(t, heir, Node, "2")
-	s, c, _, _ := shake(t, before.Server(), after.Client(Is(Node)))
+	before, after := member(t, a, Node, "1"), member(t, successor, Node, "2")
+	s, c, _, _ := shake(t, before.Server(), after.Client(AdmitRole(Node)))
 	if who, err := before.Peer(s); err != nil || who.ID != "2" {
-		t.Errorf("the one before sees %v, %v", who, err)
+		t.Errorf("the predecessor sees %v, %v", who, err)
 	}
 	if who, err := after.Peer(c); err != nil || who.ID != "1" {
-		t.Errorf("the heir's sees %v, %v", who, err)
+		t.Errorf("the successor sees %v, %v", who, err)
 	}
 	other, err := NewAuthority("another")
 	require.NoError(t, err)
@@ -337,8 +339,8 @@ func TestAnAuthorityIsInherited(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoTLSIsSaid in words, at the side that hears it; and an error that is of something else stays as it is.
-func TestWhatIsNoTLSIsSaid(t *testing.T) {
+// TestPlainPeerIsReportedInWords checks the error when the peer does not speak TLS; any other error stays as it is.
+func TestPlainPeerIsReportedInWords(t *testing.T) {
 	t.Parallel()
 	a := authority(t, &clock{noon})
 	i := member(t, a, Agent, "node-1")

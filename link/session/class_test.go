@@ -55,11 +55,11 @@ func TestHigherRankWaits(t *testing.T) {
 	}
 	held := wire.Envelope{From: wire.LaneAt(1, 0), To: wire.LaneAt(9, 0), Message: &wire.Taken{}}
 	e.Post(piece(0, 1))
-	e.Post(says("a0", true, 1))
-	e.Post(held) // of the pair of the first piece, behind which it stays
+	e.Post(message("a0", true, 1))
+	e.Post(held) // of the pair of the first piece: it stays after that
 	e.Post(piece(1, 2))
-	e.Post(says("a0", false, 2))
-	e.Post(says("b0", false, 3))
+	e.Post(message("a0", false, 2))
+	e.Post(message("b0", false, 3))
 	want := []wire.Message{&wire.Push{}, &wire.Push{}, &wire.Push{}, &wire.Piece{}, &wire.Taken{}, &wire.Piece{}}
 	var got []wire.Envelope
 	for list := e.Take(session.Ordinary, 9, nil); len(list) > 0; list = e.Take(session.Ordinary, 9, nil) {
@@ -108,7 +108,7 @@ func TestRanksKeepThePairsInOrder(t *testing.T) {
 					left[p] = append(left[p], m.Message)
 					acked++
 				}
-				for _, m := range e.Beside(nil) {
+				for _, m := range e.Between(nil) {
 					p := pair{m.From, m.To}
 					left[p] = append(left[p], m.Message)
 					acked++

@@ -1,16 +1,15 @@
 package session
 
-// Cuts decides how long the parts of messages are that a connection takes: as long as it takes partTime for one, since
-// that is what waits between two of them (End.Beside). A message in one frame
-// need not be joined by its receiver, which costs a copy of it: a fast connection takes frames as long as the format
-// lets them be, and has shorter ones only where there are several anyway. The zero Cuts is ready,
-// and takes a connection for fast.
+// Cuts decides how long the parts of messages on a connection are: as long as the connection takes in partTime, since
+// other messages wait that long between two parts (End.Between). A message in one frame needs no joining by its
+// receiver, which costs a copy. So a fast connection takes frames as long as the format allows, and uses shorter ones
+// only if there are several anyway. The zero Cuts is ready and assumes a fast connection.
 //
-// A fast write is believed at once, and a slow one little by little: where processors are short writes wait for
-// whoever reads, now and then, and such a connection is none that is narrow.
+// One fast write is believed at once, slow ones only gradually: on a busy machine a short write sometimes waits for the
+// reader, and such a connection is not slow.
 //
-// Turned down: parts of 1 MiB for whatever is longer, since what has 8 MiB would be copied once more where nobody
-// waits for it.
+// Rejected: parts of 1 MiB for every longer message, since one of 8 MiB would be copied once more even if no other
+// message waits.
 type Cuts struct {
 	rate int64 // bytes in partTime, as of late; 0: not known
 }
@@ -35,8 +34,8 @@ func (c *Cuts) Wrote(bytes int, nanos int64) {
 	c.rate = max(rate, c.rate-(c.rate-rate)/8)
 }
 
-// Parts is how long a message may be that travels whole (0: as a frame may be), and how long the parts of others are,
-// in bytes.
+// Parts returns how long a message may be that travels whole (0: as a frame may be), and how long the parts of others
+// are, in bytes.
 func (c *Cuts) Parts() (whole, part int) {
 	if c.rate == 0 || c.rate >= wholeMost {
 		return 0, partUsual

@@ -10,20 +10,18 @@ import (
 	"bellows/link/wire"
 )
 
-// What two actors say to each other keeps its order, and nobody relies on more (docs/5-wire.md). So short messages of
-// others pass a long one, also between its parts (Beside), and of
-// long ones those of two pairs of actors take turns: an answer does not wait for the state of a partition that another
-// lane sends, nor a push for all of it. What passes one long message is
-// bounded, so that it gets its turn.
+// Messages between two actors keep their order, and no code relies on more (docs/5-wire.md). So short messages of other
+// actors pass a long one, also between its parts (Between). Long messages of two pairs of actors take turns: an answer
+// does not wait for the state of a partition that another lane sends, nor a push for all of it. The bytes that pass one
+// long message are bounded, so that it gets its turn.
 //
 // A message that passes another comes before it in the list, as it will at the other end: the counts of both ends mean
-// the same messages. It only ever goes towards the head, so that a
-// mark stays behind all that was posted before it.
+// the same messages. It only ever moves towards the head, so that a mark stays after all that was posted before it.
 //
-// Turned down: a queue for each pair of actors, with shares of bytes: as many lists as a node has actors, and a
-// message would be in one of them and in that of what is not acknowledged; and a
-// stream of their own for short messages: what a lane says to a client would be of two streams, and the numbers of
-// flushes come before rows that have them.
+// Rejected: a queue for each pair of actors, with shares of bytes: as many lists as a node has actors, and a message
+// would be in one of them and in the list of unacknowledged messages. Also a separate stream for short messages: what a
+// lane sends to a client would use two streams, and the numbers of flushes would arrive before the rows of those
+// flushes.
 const (
 	shortMost = 128 << 10 // bytes of a short message: with half of it, pushes of 64 KiB cost a tenth more, since each is looked for anew
 	passMost  = 256 << 10 // bytes that pass a long one at a time
@@ -37,7 +35,7 @@ func (e *End) Shorten(most int) { e.shortMost = most }
 // pairOf is two actors, in the order of what one says to the other.
 type pairOf struct{ from, to wire.Address }
 
-func of(e *wire.Envelope) pairOf { return pairOf{e.From, e.To} }
+func pairFor(e *wire.Envelope) pairOf { return pairOf{e.From, e.To} }
 
 // pass is what one that passes costs.
 const pass = 64
@@ -79,11 +77,11 @@ func (e *End) best(s *stream) uint8 {
 	best := uint8(math.MaxUint8)
 	for i := s.next; i < min(len(s.list), s.next+lookMost); i++ {
 		m := &s.list[i]
-		if _, mark := m.Message.(*wire.Mark); mark || e.waits(of(m)) {
+		if _, mark := m.Message.(*wire.Mark); mark || e.waits(pairFor(m)) {
 			continue
 		}
 		best = min(best, e.rank(m))
-		e.waiting = append(e.waiting, of(m))
+		e.waiting = append(e.waiting, pairFor(m))
 	}
 	return best
 }
@@ -102,7 +100,7 @@ func (e *End) choose(s *stream) int {
 	first, other := -1, -1
 	for i := s.next; i < min(len(s.list), s.next+lookMost); i++ {
 		m := &s.list[i]
-		if _, mark := m.Message.(*wire.Mark); mark || e.waits(of(m)) {
+		if _, mark := m.Message.(*wire.Mark); mark || e.waits(pairFor(m)) {
 			continue
 		}
 		switch {
@@ -111,12 +109,12 @@ func (e *End) choose(s *stream) int {
 			return i
 		case first < 0:
 			first, other = i, i
-		case other == first && of(m) != s.last && !e.short(m):
+		case other == first && pairFor(m) != s.last && !e.short(m):
 			other = i
 		}
-		e.waiting = append(e.waiting, of(m))
+		e.waiting = append(e.waiting, pairFor(m))
 	}
-	if of(&s.list[first]) != s.last {
+	if pairFor(&s.list[first]) != s.last {
 		return first
 	}
 	return other
@@ -127,7 +125,7 @@ func (e *End) waits(p pairOf) bool {
 	return slices.Contains(e.waiting, p) && !planted.On("own-order-passed")
 }
 
-// give has the message at a place leave next, and reports whether it is long.
+// give moves the message at a place to the front, and reports whether it is long.
 func (e *End) give(s *stream, at int) (m wire.Envelope, long bool) {
 	m = s.list[at]
 	copy(s.list[s.next+1:at+1], s.list[s.next:at])
@@ -137,29 +135,29 @@ func (e *End) give(s *stream, at int) (m wire.Envelope, long bool) {
 		s.ranked -= e.ranked(&m)
 	}
 	if long = !e.short(&m); long {
-		s.last, s.passed = of(&m), 0
+		s.last, s.passed = pairFor(&m), 0
 	} else if at >= s.next {
 		s.passed += pass + weight(m.Message)
 	}
 	return m, long
 }
 
-// Beside appends the messages that may be written between two parts of the one that Take gave last: short ones of
+// Between appends the messages that may be written between two parts of the last message that Take gave: short ones of
 // other pairs of actors, which are then before it.
-func (e *End) Beside(to []wire.Envelope) []wire.Envelope {
+func (e *End) Between(to []wire.Envelope) []wire.Envelope {
 	s := &e.streams[Ordinary]
 	if !e.synced || s.next == s.head || s.next == len(s.list) {
 		return to
 	}
-	e.waiting = append(e.waiting[:0], of(&s.list[s.next-1]))
+	e.waiting = append(e.waiting[:0], pairFor(&s.list[s.next-1]))
 	passed := 0
 	for i := s.next; i < min(len(s.list), s.next+lookMost) && passed < passMost; i++ {
 		m := s.list[i]
-		if _, mark := m.Message.(*wire.Mark); mark || e.waits(of(&m)) {
+		if _, mark := m.Message.(*wire.Mark); mark || e.waits(pairFor(&m)) {
 			continue
 		}
 		if !e.short(&m) || s.ranked > 0 && e.rank(&m) > e.rank(&s.list[s.next-1]) {
-			e.waiting = append(e.waiting, of(&m))
+			e.waiting = append(e.waiting, pairFor(&m))
 			continue
 		}
 		copy(s.list[s.next:i+1], s.list[s.next-1:i])

@@ -13,7 +13,7 @@ import (
 	"bellows/link/wire"
 )
 
-// talk is an end that may say anything, of which a message over 500 bytes is long.
+// talk returns an end that may send, for which a message over 500 bytes is long.
 func talk(t *testing.T) *session.End {
 	t.Helper()
 	var e session.End
@@ -25,8 +25,8 @@ func talk(t *testing.T) *session.End {
 	return &e
 }
 
-// says is a message of a client, by its letter, to a lane, by the digit: long or short, and numbered.
-func says(who string, long bool, n int) wire.Envelope {
+// message returns a message of a client, given by its letter, to a lane, given by a digit: long or short, and numbered.
+func message(who string, long bool, n int) wire.Envelope {
 	push := &wire.Push{Flush: bellows.FlushID{Seq: uint64(n)}}
 	if long {
 		push.Chunks = []wire.Chunk{{Values: make([]float32, 200)}}
@@ -34,7 +34,7 @@ func says(who string, long bool, n int) wire.Envelope {
 	return wire.Envelope{From: wire.ClientAt(bellows.NodeID(who[0] - 'a')), To: wire.LaneAt(9, int(who[1]-'0')), Message: push}
 }
 
-func told(list []wire.Envelope) string {
+func listed(list []wire.Envelope) string {
 	var words []string
 	for _, e := range list {
 		if _, mark := e.Message.(*wire.Mark); mark {
@@ -61,11 +61,11 @@ func post(e *session.End, what string) {
 		var n int
 		fmt.Sscan(word[3:], &n)
 		low := strings.ToLower(word)
-		e.Post(says(low[:2], low != word, n))
+		e.Post(message(low[:2], low != word, n))
 	}
 }
 
-// takeAll takes all, and what is beside each long message behind a bar.
+// takeAll takes all messages; those from between the parts of a long one follow it after a bar.
 func takeAll(e *session.End, beside bool) string {
 	var out []string
 	for {
@@ -73,17 +73,17 @@ func takeAll(e *session.End, beside bool) string {
 		if len(list) == 0 {
 			return strings.Join(out, " ")
 		}
-		out = append(out, told(list))
+		out = append(out, listed(list))
 		if last := list[len(list)-1].Message.(*wire.Push); beside && len(last.Chunks) > 0 {
-			if more := e.Beside(nil); len(more) > 0 {
-				out = append(out, "|", told(more))
+			if more := e.Between(nil); len(more) > 0 {
+				out = append(out, "|", listed(more))
 			}
 		}
 	}
 }
 
-// TestShortMessagesPassLongOnesOfOthers, and long ones take turns. What one actor says to another stays as it was
-// posted.
+// TestShortMessagesPassLongOnesOfOthers checks that, and that long ones take turns. Messages between two actors stay in
+// the order in which they were posted.
 func TestShortMessagesPassLongOnesOfOthers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ posted, want string }{
@@ -103,13 +103,13 @@ func TestShortMessagesPassLongOnesOfOthers(t *testing.T) {
 	}
 }
 
-// TestWhatPassesALongMessageIsBounded: with short ones without end the long one leaves all the same.
-func TestWhatPassesALongMessageIsBounded(t *testing.T) {
+// TestPassingALongMessageIsBounded sends short messages without end: the long one leaves all the same.
+func TestPassingALongMessageIsBounded(t *testing.T) {
 	t.Parallel()
 	e := talk(t)
 	post(e, "A0.1")
 	for n := range 10_000 {
-		e.Post(says("b0", false, n))
+		e.Post(message("b0", false, n))
 	}
 	for n := 0; n < 3000; n++ {
 		if m := e.Take(session.Ordinary, 1, nil)[0].Message.(*wire.Push); len(m.Chunks) > 0 {
@@ -122,55 +122,53 @@ func TestWhatPassesALongMessageIsBounded(t *testing.T) {
 	t.Error("it has not left")
 }
 
-// TestWhatIsBesideComesBefore: between the parts of a long message leaves what is short and another's, as far as that
-// is bounded, and both ends count it before the long one: over another connection
-// the long one leaves again, and the others do not.
-func TestWhatIsBesideComesBefore(t *testing.T) {
+// TestMessagesBetweenPartsComeFirst sends short messages of others, up to the bound, between the parts of a long one.
+// Both ends count them before the long one: over another connection the long one leaves again, and the others do not.
+func TestMessagesBetweenPartsComeFirst(t *testing.T) {
 	t.Parallel()
 	e := talk(t)
 	post(e, "a0.1 A0.2")
-	if got := told(e.Take(session.Ordinary, 9, nil)); got != "a0.1 A0.2" {
+	if got := listed(e.Take(session.Ordinary, 9, nil)); got != "a0.1 A0.2" {
 		t.Fatalf("left %s", got)
 	}
 	post(e, "a0.3 b0.4 mark B1.5 b1.6 c0.7")
-	if got := told(e.Beside(nil)); got != "b0.4 c0.7" {
+	if got := listed(e.Between(nil)); got != "b0.4 c0.7" {
 		t.Errorf("beside leaves %s", got)
 	}
-	if got := e.Beside(nil); len(got) > 0 {
-		t.Errorf("and then %s", told(got))
+	if got := e.Between(nil); len(got) > 0 {
+		t.Errorf("and then %s", listed(got))
 	}
 	e.Connected()
-	if got := e.Beside(nil); len(got) > 0 {
-		t.Errorf("without a connection leaves %s", told(got))
+	if got := e.Between(nil); len(got) > 0 {
+		t.Errorf("without a connection leaves %s", listed(got))
 	}
 	back, err := e.Resume(&wire.Resume{Process: 1, Received: session.Counts{session.Ordinary: 3}}, nil)
-	if err != nil || told(back) != "a0.1 b0.4 c0.7" {
-		t.Errorf("what has come is %s: %v", told(back), err)
+	if err != nil || listed(back) != "a0.1 b0.4 c0.7" {
+		t.Errorf("what has come is %s: %v", listed(back), err)
 	}
-	if got := e.Beside(nil); len(got) > 0 {
-		t.Errorf("beside nothing leaves %s", told(got))
+	if got := e.Between(nil); len(got) > 0 {
+		t.Errorf("beside nothing leaves %s", listed(got))
 	}
 	if got := takeAll(e, false); got != "B1.5 b1.6 A0.2 a0.3" { // it is another's turn
 		t.Errorf("then leaves %s", got)
 	}
 	back, err = e.Acknowledge(&wire.Ack{Received: session.Counts{session.Ordinary: 7}}, nil)
-	if err != nil || told(back) != "B1.5 b1.6 A0.2 a0.3 mark" {
-		t.Errorf("then has come %s: %v", told(back), err)
+	if err != nil || listed(back) != "B1.5 b1.6 A0.2 a0.3 mark" {
+		t.Errorf("then has come %s: %v", listed(back), err)
 	}
 	many := talk(t)
 	post(many, "A0.1")
 	many.Take(session.Ordinary, 9, nil)
 	for n := range 10_000 {
-		many.Post(says("b0", false, n))
+		many.Post(message("b0", false, n))
 	}
-	if n := len(many.Beside(nil)); n < 100 || n > 2000 {
+	if n := len(many.Between(nil)); n < 100 || n > 2000 {
 		t.Errorf("%d messages pass between two parts", n)
 	}
 }
 
-// TestTwoActorsKeepTheirOrder posts and takes at random, over connections that break: what one actor says to another
-// comes in its order, all of it and once, and nothing that was posted before a mark is
-// behind it.
+// TestTwoActorsKeepTheirOrder posts and takes at random, over connections that break: messages from one actor to
+// another arrive in order, all of them and once, and no message that was posted before a mark arrives after it.
 func TestTwoActorsKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	passed := 0
@@ -178,7 +176,7 @@ func TestTwoActorsKeepTheirOrder(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		e := talk(t)
 		var got, way []wire.Envelope // come, and under way
-		var part *wire.Envelope      // of a long one of which some is under way
+		var part *wire.Envelope      // of a long one that is partly under way
 		posted, acked, newest := 0, uint64(0), 0
 		arrive := func(n int) {
 			for _, m := range way[:n] {
@@ -222,7 +220,7 @@ func TestTwoActorsKeepTheirOrder(t *testing.T) {
 			case n < 9 && step < 300:
 				posted++
 				who := string([]byte{byte('a' + random.IntN(3)), byte('0' + random.IntN(2))})
-				e.Post(says(who, random.IntN(3) == 0, posted))
+				e.Post(message(who, random.IntN(3) == 0, posted))
 			case n == 9:
 				m := &wire.Mark{}
 				if marks[m] = posted; e.Post(wire.Envelope{Message: m}) && int(acked) != posted {
@@ -235,7 +233,7 @@ func TestTwoActorsKeepTheirOrder(t *testing.T) {
 				}
 				way = append(way, list...)
 			case n < 15 && part != nil:
-				way = append(way, e.Beside(nil)...)
+				way = append(way, e.Between(nil)...)
 			case n == 15 && part != nil:
 				way, part = append(way, *part), nil
 			case n == 16:
@@ -254,7 +252,7 @@ func TestTwoActorsKeepTheirOrder(t *testing.T) {
 		for _, m := range got {
 			k := m.Message.(*wire.Push).Flush.Seq
 			if pair := [2]wire.Address{m.From, m.To}; k <= last[pair] {
-				t.Fatalf("seed %d: %s", seed, told(got))
+				t.Fatalf("seed %d: %s", seed, listed(got))
 			} else {
 				last[pair] = k
 			}
@@ -268,8 +266,8 @@ func TestTwoActorsKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// TestNoMessageInPartsIsShort: what counts as short is no longer on the wire than that.
-func TestNoMessageInPartsIsShort(t *testing.T) {
+// TestShortMessagesHaveNoParts checks that no message counted as short is longer than that on the wire.
+func TestShortMessagesHaveNoParts(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	list := func() []float32 { return make([]float32, random.IntN(50)) }

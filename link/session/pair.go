@@ -43,18 +43,16 @@ func ConnectionOf(e wire.Envelope, connections int) int {
 	return 1 + int(lane.Index)%(connections-1)
 }
 
-// Pair is what the ends of the connections with another node mean, to this one. A connection that ends for good
-// without a word is the end of
-// all: what it has lost nobody says again. One that ends in peace, behind all that the other node had to say there,
-// ends alone, since
-// the last words of another may still be under way, those of the controller among them. The other node is lost once
-// (TestAPairIsLostOnce).
+// Pair tracks the ends of all connections with another node. A connection that ends for good without a goodbye ends
+// them all, since what it lost will not be sent again. A connection that ends in peace, after everything that the other
+// node had to send there, ends alone, since last messages on another may still be under way, those of the controller
+// among them. The other node is lost once (TestAPairIsLostOnce).
 type Pair struct {
 	open int // connections that have not ended
 	lost bool
 }
 
-// NewPair is a pair of nodes with so many connections.
+// NewPair returns a pair of nodes with so many connections.
 func NewPair(connections int) Pair { return Pair{open: connections} }
 
 // Ended notes that a connection has ended for good; in peace, if the other node has said that it says no more. It

@@ -7,10 +7,9 @@ import (
 	"bellows/link/wire"
 )
 
-// TestWhatTwoActorsSayTakesOneConnection: what the controller says and hears takes the first, what a client and a lane
-// say one of the others, which
-// is the same both ways.
-func TestWhatTwoActorsSayTakesOneConnection(t *testing.T) {
+// TestActorsUseOneConnection checks that messages of the controller take the first connection, and those between a
+// client and a lane one of the others, the same one both ways.
+func TestActorsUseOneConnection(t *testing.T) {
 	lane := func(i int) wire.Address { return wire.LaneAt(2, i) }
 	client := wire.ClientAt(1)
 	for _, c := range []struct {

@@ -2,17 +2,16 @@ package session
 
 import "bellows/core/liveness"
 
-// Redial decides when a connection that has broken is tried again, and when it is given up: when the lease of the
-// other node has passed, or sooner
-// when nobody listens there any more, which means that its process is dead. Times are milliseconds of any clock that
-// only goes forward.
+// Redial decides when a broken connection is tried again and when it is given up: when the lease of the other node has
+// passed, or sooner when its machine refuses connections, which means that its process is dead. Times are milliseconds
+// of any clock that only moves forward.
 type Redial struct {
 	patience    int64 // of the whole, in milliseconds
-	broken      int64 // of a machine on which nobody listens
+	broken      int64 // of a machine that refuses connections
 	beganMillis int64
 	lastMillis  int64 // of the last question
 	tries       int
-	refused     bool // nobody has listened since
+	refused     bool // refused since
 	sinceMillis int64
 }
 
@@ -34,8 +33,7 @@ func NewRedial(times liveness.Times, leader bool, nowMillis int64) Redial {
 	return r
 }
 
-// Failed notes a try that has failed: refused says that the other node's machine has answered, and that nobody listens
-// there.
+// Failed records a failed try. refused: the other node's machine answered that no process listens there.
 func (r *Redial) Failed(nowMillis int64, refused bool) {
 	if refused && !r.refused {
 		r.sinceMillis = nowMillis
@@ -44,10 +42,10 @@ func (r *Redial) Failed(nowMillis int64, refused bool) {
 	r.tries++
 }
 
-// sleepMillis is how far apart two questions are when their caller has slept between them: it blames nobody for that.
+// sleepMillis is the time between two calls that means that the caller slept: that time does not count as silence.
 const sleepMillis = 4 * mostMillis
 
-// Next is how long to wait before the next try; not ok: there is none.
+// Next returns how long to wait before the next try; not ok: give up.
 func (r *Redial) Next(nowMillis int64) (waitMillis int64, ok bool) {
 	if gap := nowMillis - r.lastMillis; gap > sleepMillis {
 		r.beganMillis, r.sinceMillis = r.beganMillis+gap, r.sinceMillis+gap

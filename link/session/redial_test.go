@@ -8,10 +8,10 @@ import (
 	"bellows/link/session"
 )
 
-// times are short ones: 3 s for others, 9 s for node 0, 1 s where nobody listens.
+// times are short: 3 s for others, 9 s for node 0, 1 s after a refusal.
 var times = liveness.Times{Lease: 3000, Leader: 9000, Broken: 1000}
 
-// tries asks and fails until there is no other try, and returns when it tried.
+// tries calls Next and Failed until Redial gives up, and returns when it tried.
 func tries(t *testing.T, r session.Redial, from int64, refused func(now int64) bool) (at []int64) {
 	t.Helper()
 	for now := from; ; {
@@ -30,8 +30,8 @@ func tries(t *testing.T, r session.Redial, from int64, refused func(now int64) b
 
 func never(int64) bool { return false }
 
-// TestATryWaitsTwiceAsLongAsTheLast until a quarter of a second, and the lease of the other node is the end of it.
-func TestATryWaitsTwiceAsLongAsTheLast(t *testing.T) {
+// TestWaitBetweenTriesDoubles checks that, up to a quarter of a second, until the lease of the other node ends.
+func TestWaitBetweenTriesDoubles(t *testing.T) {
 	t.Parallel()
 	const began = 50_000
 	at := tries(t, session.NewRedial(times, false, began), began, never)
@@ -90,9 +90,9 @@ func TestWhereNobodyListensTheOtherIsDead(t *testing.T) {
 	}
 }
 
-// TestWhoSleptTriesOn sleeps for an hour while a connection is down: what is left of the patience is what was left
+// TestSleepDoesNotCountAsSilence sleeps for an hour while a connection is down: afterwards as much time is left as
 // before.
-func TestWhoSleptTriesOn(t *testing.T) {
+func TestSleepDoesNotCountAsSilence(t *testing.T) {
 	t.Parallel()
 	const hour = 3_600_000
 	r := session.NewRedial(times, false, 0)
@@ -108,17 +108,17 @@ func TestWhoSleptTriesOn(t *testing.T) {
 	r.Failed(0, true)
 	for _, now := range []int64{500, hour + 500, hour + 999} {
 		if _, ok := r.Next(now); !ok {
-			t.Errorf("nobody listens: given up at %d ms", now)
+			t.Errorf("refused: given up at %d ms", now)
 		}
 	}
 	if _, ok := r.Next(hour + 1000); ok {
-		t.Error("not given up when nobody has listened for a second awake")
+		t.Error("not given up after a second awake of refusals")
 	}
 }
 
-// TestASuccessorIsWaitedFor tries node 0 for as long as another process may take to come, though nobody listens there
-// meanwhile.
-func TestASuccessorIsWaitedFor(t *testing.T) {
+// TestRedialWaitsForASuccessor tries node 0 for as long as another process may take to replace it, though its port
+// refuses connections meanwhile.
+func TestRedialWaitsForASuccessor(t *testing.T) {
 	t.Parallel()
 	times := times
 	times.Successor = 20_000

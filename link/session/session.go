@@ -1,27 +1,25 @@
 // Package session carries messages between two nodes over connections that may break: both ends of two numbered
-// streams, as step
-// functions. In production an End is behind each connection of a pair of nodes, and the simulation plays the same code.
+// streams, as step functions. In production each connection of a pair of nodes has an End, and the simulation plays the
+// same code.
 //
 // A connection keeps order and loses nothing until it ends, and then loses what was under way. So nothing is numbered
-// on the
-// wire: each side counts the messages of a stream that have come whole, says so now and then (wire.Ack), and begins
-// every
-// connection with what it has (wire.Resume); the other goes on behind that. What the controller says and hears is a
-// stream of its own,
-// which overtakes the other, also between the parts of a long message. Within the other, two actors keep the order of
-// what one says to the other, and no more.
+// on the wire. Each side counts the complete messages of a stream, acknowledges them now and then (wire.Ack), and
+// begins every connection with its counts (wire.Resume); the other side continues after them. Messages from and to the
+// controller are a stream of their own, which overtakes the other, also between the parts of a long message. Within the
+// other stream, messages between two actors keep their order, and no others.
 //
 // The caller's duties, in order:
 //
 //  1. Post every message for the other node, under a lock of its own.
-//  2. When a connection is there, call Connected, write what Hello gives, and nothing else before the other side's Resume has gone to
-//     Resume.
-//  3. Take what may be written, in pieces as it likes, first of the urgent stream; and what is Beside, between the parts of the last that was taken. What was taken stays the session's until it
-//     is acknowledged; the caller neither frees nor changes it, but may free what Acknowledge and Resume give back.
-//  4. Count every message that has come whole with Received, call Tick a few times a second, write an Ack when Due says so, and give
-//     every Ack that comes to Acknowledge.
+//  2. When a connection is there, call Connected and write what Hello gives. Write nothing else before the other side's
+//     Resume has been passed to Resume.
+//  3. Take what may be written, in pieces of any size, first of the urgent stream; call Between for what may leave between
+//     the parts of the last message taken. Messages stay the session's until they are acknowledged: the caller neither
+//     frees nor changes them, but may free what Acknowledge and Resume give back.
+//  4. Count every complete message with Received, call Tick a few times a second, write an Ack when Due reports true, and
+//     pass every Ack that arrives to Acknowledge.
 //
-// The package refuses to dial, to judge when a node is lost (package core/members does), and to repeat anything on a
+// The package does not dial, does not judge when a node is lost (package core/members does), and repeats nothing on a
 // connection that stands.
 package session
 
@@ -71,14 +69,13 @@ type Counts = [Streams]uint64
 // End is one end of a session. The zero End is ready, and has no connection.
 //
 // A stream is one list: acknowledged messages leave it at its head, posted ones join it at its end, and next is the
-// first that this connection has not
-// been given. A connection that breaks moves next back to the head, and no more: the other end then says what it has.
-// Invariants: received never goes back; what was acknowledged is never sent again (TestExactlyOnceInOrder).
+// first that this connection has not been given. When a connection breaks, next moves back to the head, and no further:
+// the other end then says what it has. Invariants: received never decreases; an acknowledged message is never sent
+// again (TestExactlyOnceInOrder).
 //
-// Turned down: a number in every frame, since a stream that loses nothing while it lasts can be counted at both ends;
-// one
-// stream, in which a sign of life would wait behind the state of partitions, and a node that sends its model would look
-// dead; and asking again for each kind of message, in as many places, each with faults of its own.
+// Rejected: a number in every frame, since a stream that loses nothing while it lasts can be counted at both ends; one
+// stream, in which a heartbeat would wait for the state of partitions, so that a node that sends its model would look
+// dead; and requests to resend for each kind of message, in as many places, each with its own faults.
 type End struct {
 	streams  [Streams]stream
 	received Counts // messages that have come whole
@@ -92,7 +89,7 @@ type End struct {
 
 	ranks     *traffic.Ranks // of the classes; nil: traffic.Default
 	shortMost int
-	waiting   []pairOf // scratch: pairs of actors of which something has been passed over
+	waiting   []pairOf // scratch: pairs of actors with a message that was passed over
 }
 
 type stream struct {
@@ -124,8 +121,8 @@ func (e *End) Post(m wire.Envelope) (back bool) {
 	return false
 }
 
-// Take appends the messages of a stream that may be written now, at most so many, and none behind a long one: between
-// its parts others may leave (Beside).
+// Take appends the messages of a stream that may be written now, at most so many, and none after a long one: others may
+// leave between its parts (Between).
 func (e *End) Take(stream, most int, to []wire.Envelope) []wire.Envelope {
 	s := &e.streams[stream]
 	if !e.synced {
@@ -180,9 +177,9 @@ func (e *End) Received(n Counts, bytes int) {
 	e.late += bytes
 }
 
-// How much may come before the other end is told: it keeps what it has not been told of. Less than worthMessages and
-// worthBytes is not worth a
-// frame, even beside others that leave anyway; at dueMessages or dueBytes one leaves alone.
+// How many messages or bytes may arrive before they are acknowledged; until then the other end keeps them. Fewer than
+// worthMessages and worthBytes are not worth a frame, even next to others that leave anyway; at dueMessages or dueBytes
+// an acknowledgement leaves alone.
 const (
 	worthMessages = 16
 	worthBytes    = 64 << 10
@@ -190,34 +187,33 @@ const (
 	dueBytes      = 1 << 20
 )
 
-// untold is how many messages have come of which the other end was not told.
-func (e *End) untold() (n uint64) {
+// untold returns how many received messages are not acknowledged.
+func (e *End) unacknowledged() (n uint64) {
 	for i := range e.received {
 		n += e.received[i] - e.told[i]
 	}
 	return n
 }
 
-// Due reports whether the other end should be told what has come, even if nothing else is to be written.
+// Due reports whether an acknowledgement should be sent, even if nothing else is to be written.
 func (e *End) Due() bool {
-	late := e.untold()
+	late := e.unacknowledged()
 	return e.synced && (late >= dueMessages || late > 0 && e.late >= dueBytes)
 }
 
-// Tick makes Due what has come since the other end was last told: it is called a few times a second, so that nobody
-// keeps for long what
-// has come.
+// Tick makes an acknowledgement Due for messages that arrived since the last one. It is called a few times a second, so
+// that the other end does not keep messages for long.
 func (e *End) Tick() {
 	if e.received != e.told {
 		e.late = dueBytes
 	}
 }
 
-// Ack is the word for the other end, nil if it knows already, or nearly all; the caller frees it. It is as good as
+// Ack returns the word for the other end, nil if it knows already, or nearly all; the caller frees it. It is as good as
 // sent: a connection that
 // breaks before is followed by a Resume.
 func (e *End) Ack() *wire.Ack {
-	late := e.untold()
+	late := e.unacknowledged()
 	if !e.synced || late == 0 || late < worthMessages && e.late < worthBytes {
 		return nil
 	}
@@ -227,9 +223,8 @@ func (e *End) Ack() *wire.Ack {
 	return a
 }
 
-// Acknowledge takes the other end's word, and appends what has been acknowledged: marks, for their senders, and
-// messages
-// that the caller may free. An error is a breach.
+// Acknowledge takes an acknowledgement of the other end. It appends what has been acknowledged: marks, for their
+// senders, and messages that the caller may free. An error is a protocol violation.
 func (e *End) Acknowledge(m *wire.Ack, to []wire.Envelope) ([]wire.Envelope, error) {
 	for i, n := range m.Received {
 		var err error
@@ -258,7 +253,7 @@ func (s *stream) acknowledge(n uint64, to []wire.Envelope) ([]wire.Envelope, err
 		s.list, s.head, s.next = s.list[:0], 0, 0
 	}
 	if s.acked < n {
-		return to, fmt.Errorf("%d messages are acknowledged, of which %d were sent", n, s.acked)
+		return to, fmt.Errorf("%d messages are acknowledged, but only %d were sent", n, s.acked)
 	}
 	return to, nil
 }
@@ -271,21 +266,19 @@ func (e *End) Connected() { e.synced = false }
 // nothing that was said before comes to it, or from there.
 func (e *End) Renews() { e.renews = true }
 
-// Renewals is how often another process has come.
+// Renewals returns how often another process has come.
 func (e *End) Renewals() int { return e.renewals }
 
-// Hello is what a connection begins with, from a process of that number, which no other process has.
+// Hello returns what a connection begins with, from a process of that number, which no other process has.
 func (e *End) Hello(process uint64) *wire.Resume {
 	e.own, e.told, e.late = process, e.received, 0
 	return &wire.Resume{Process: process, Of: e.peer, Received: e.received}
 }
 
-// Resume takes the other end's first word on a connection, and appends what that acknowledges, as Acknowledge does.
-// The session goes on behind what
-// the other end has. An error is a breach, or another process than before where none may come (Renews): that one has
-// nothing of what was said. Where one
-// may, all that was posted is given back. What the other end has of a process that was here before says nothing of
-// this one.
+// Resume takes the other end's first frame on a connection, and appends what that acknowledges, as Acknowledge does.
+// The session continues after what the other end has. An error is a protocol violation, or a new process where none is
+// allowed (Renews), which has received nothing. If one is allowed, all that was posted is given back. What the other
+// end has received from an earlier process here does not count for this one.
 func (e *End) Resume(m *wire.Resume, to []wire.Envelope) ([]wire.Envelope, error) {
 	if e.peer == 0 {
 		e.peer = m.Process
@@ -298,7 +291,7 @@ func (e *End) Resume(m *wire.Resume, to []wire.Envelope) ([]wire.Envelope, error
 	}
 	has := m.Received
 	if m.Of == 0 && has != (Counts{}) && e.own != 0 {
-		return to, fmt.Errorf("%d messages have come from nobody", has)
+		return to, fmt.Errorf("%d messages have come from no process", has)
 	}
 	if m.Of != e.own && !planted.On("counts-of-another") {
 		has = Counts{}
@@ -324,7 +317,7 @@ func (e *End) Resume(m *wire.Resume, to []wire.Envelope) ([]wire.Envelope, error
 	return to, nil
 }
 
-// renew begins anew with another process, and appends all that was for the one before.
+// renew starts over with a new process, and appends everything that was for the old one.
 func (e *End) renew(process uint64, to []wire.Envelope) []wire.Envelope {
 	for i := range e.streams {
 		s := &e.streams[i]

@@ -24,7 +24,7 @@ type side struct {
 	returned int
 }
 
-// numbered is the nth message of a stream.
+// numbered returns the nth message of a stream.
 func numbered(stream, n int) wire.Envelope {
 	e := wire.Envelope{Message: &wire.Dispatch{Commit: bellows.CommitNumber(n)}}
 	if stream == session.Urgent {
@@ -48,7 +48,7 @@ func (s *side) write(random *rand.Rand) {
 	s.way = append(s.way, list...)
 }
 
-// take is one message that arrives.
+// take delivers one message.
 func (s *side) take(t *testing.T, e wire.Envelope) {
 	t.Helper()
 	var back []wire.Envelope
@@ -136,8 +136,8 @@ func TestExactlyOnceInOrder(t *testing.T) {
 	}
 }
 
-// TestNothingLeavesBeforeTheOtherEndHasSpoken: what it has is not known.
-func TestNothingLeavesBeforeTheOtherEndHasSpoken(t *testing.T) {
+// TestNothingLeavesBeforeTheOtherResumes checks that, since until then the other end's counts are unknown.
+func TestNothingLeavesBeforeTheOtherResumes(t *testing.T) {
 	t.Parallel()
 	var e session.End
 	e.Post(numbered(session.Ordinary, 1))
@@ -149,25 +149,25 @@ func TestNothingLeavesBeforeTheOtherEndHasSpoken(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeIsABreach: more is acknowledged than was sent, and another process answers.
-func TestWhatCannotBeIsABreach(t *testing.T) {
+// TestProtocolViolationsAreErrors acknowledges more than was sent, and answers as another process.
+func TestProtocolViolationsAreErrors(t *testing.T) {
 	t.Parallel()
 	var e session.End
 	if _, err := e.Resume(&wire.Resume{Process: 7}, nil); err != nil {
 		t.Fatal(err)
 	}
 	e.Post(numbered(session.Urgent, 1))
-	if _, err := e.Acknowledge(&wire.Ack{Received: session.Counts{1, 0}}, nil); err == nil || !strings.Contains(err.Error(), "1 messages are acknowledged, of which 0 were sent") {
+	if _, err := e.Acknowledge(&wire.Ack{Received: session.Counts{1, 0}}, nil); err == nil || !strings.Contains(err.Error(), "1 messages are acknowledged, but only 0 were sent") {
 		t.Errorf("what was not sent is acknowledged: %v", err)
 	}
 	e.Connected()
 	if _, err := e.Resume(&wire.Resume{Process: 8}, nil); err == nil || !strings.Contains(err.Error(), "another process") {
-		t.Errorf("another process goes on: %v", err)
+		t.Errorf("another process continues: %v", err)
 	}
 }
 
-// TestAFewMessagesAreNotWorthAWord, but some are, beside what leaves anyway, or as many bytes.
-func TestAFewMessagesAreNotWorthAWord(t *testing.T) {
+// TestFewMessagesAreNotAcknowledged alone. More are, with what leaves anyway, and so are a few long ones.
+func TestFewMessagesAreNotAcknowledged(t *testing.T) {
 	t.Parallel()
 	for bytes, want := range map[int]uint64{100: 16, 16 << 10: 4, 1 << 20: 1} {
 		var e session.End
@@ -178,7 +178,7 @@ func TestAFewMessagesAreNotWorthAWord(t *testing.T) {
 			e.Received(session.Counts{0, 1}, bytes)
 			a := e.Ack()
 			if (a != nil) != (n == want) || a != nil && a.Received[session.Ordinary] != n {
-				t.Errorf("after %d messages of %d bytes the other end is told %+v", n, bytes, a)
+				t.Errorf("after %d messages of %d bytes the acknowledgement is %+v", n, bytes, a)
 			}
 		}
 	}
@@ -203,9 +203,9 @@ func TestTheOtherEndIsToldInTime(t *testing.T) {
 	}
 }
 
-// TestNothingIsToldBeforeTheOtherEndHasSpoken on a connection, however much has come: its first word says what it has
-// of before.
-func TestNothingIsToldBeforeTheOtherEndHasSpoken(t *testing.T) {
+// TestNothingIsAcknowledgedBeforeTheOtherResumes on a connection, however much has arrived: the first frame says what
+// arrived before.
+func TestNothingIsAcknowledgedBeforeTheOtherResumes(t *testing.T) {
 	t.Parallel()
 	var e session.End
 	first := &wire.Resume{Process: 7}
@@ -214,7 +214,7 @@ func TestNothingIsToldBeforeTheOtherEndHasSpoken(t *testing.T) {
 	}
 	e.Received(session.Counts{3, 1000}, 1<<21)
 	if e.Connected(); e.Due() || e.Ack() != nil {
-		t.Error("it is told what has come, on a connection that it has not spoken on")
+		t.Error("an acknowledgement is due on a connection without the other's Resume")
 	}
 	if _, err := e.Resume(first, nil); err != nil {
 		t.Fatal(err)
@@ -224,8 +224,8 @@ func TestNothingIsToldBeforeTheOtherEndHasSpoken(t *testing.T) {
 	}
 }
 
-// TestAListThatIsAcknowledgedGoesOnInPlace: no memory is taken for a stream that keeps pace.
-func TestAListThatIsAcknowledgedGoesOnInPlace(t *testing.T) {
+// TestAcknowledgedListReusesMemory checks that a stream that keeps pace allocates nothing.
+func TestAcknowledgedListReusesMemory(t *testing.T) {
 	var e session.End
 	if _, err := e.Resume(&wire.Resume{Process: 7}, nil); err != nil {
 		t.Fatal(err)
@@ -253,9 +253,9 @@ func TestAListThatIsAcknowledgedGoesOnInPlace(t *testing.T) {
 	}
 }
 
-// TestWhatIsUnsaidAndWhatIsNotKnown follows one message of each stream from Post to its acknowledgement, over a
+// TestUnsentAndUnacknowledgedMessages follows one message of each stream from Post to its acknowledgement, over a
 // connection that breaks in between.
-func TestWhatIsUnsaidAndWhatIsNotKnown(t *testing.T) {
+func TestUnsentAndUnacknowledgedMessages(t *testing.T) {
 	t.Parallel()
 	for stream := range session.Streams {
 		var e session.End
@@ -299,18 +299,18 @@ func TestWhatIsUnsaidAndWhatIsNotKnown(t *testing.T) {
 		e.Received(one, 5)
 		expect("when something has come", false, false)
 		if a := e.Ack(); a != nil {
-			t.Errorf("of one message the other end is told at once: %+v", a)
+			t.Errorf("one message is acknowledged at once: %+v", a)
 		}
 		e.Tick()
 		if a := e.Ack(); a == nil || a.Received != one {
-			t.Errorf("the other end is told %+v", a)
+			t.Errorf("the acknowledgement is %+v", a)
 		}
 		expect("when that was said", false, true)
 	}
 }
 
-// TestWhatIsAcknowledgedIsLetGo: the session keeps nothing of a message that its caller may free.
-func TestWhatIsAcknowledgedIsLetGo(t *testing.T) {
+// TestAcknowledgedMessagesAreReleased checks that the session keeps no pointer to a message that its caller may free.
+func TestAcknowledgedMessagesAreReleased(t *testing.T) {
 	t.Parallel()
 	var e session.End
 	post := func() weak.Pointer[wire.Dispatch] {
@@ -336,14 +336,14 @@ func TestWhatIsAcknowledgedIsLetGo(t *testing.T) {
 		t.Error("what is acknowledged is kept")
 	}
 	if second.Value() == nil {
-		t.Error("what was posted behind it is gone")
+		t.Error("the message posted after it is gone")
 	}
 	runtime.KeepAlive(&e)
 }
 
-// TestAnotherProcessBeginsAnew puts another process at the other end of a session that allows it: what was posted for
-// the one before comes back, nothing of it is sent, and both count from 0,
-// though this end's first word still counts what the one before had sent.
+// TestAnotherProcessBeginsAnew puts another process at the other end of a session that allows it. Messages posted for
+// the old one come back and are not sent, and both count from 0, though this end's first frame still counts what the
+// old one had sent.
 func TestAnotherProcessBeginsAnew(t *testing.T) {
 	t.Parallel()
 	const own, first, second = 5, 7, 8
@@ -392,8 +392,8 @@ func TestAnotherProcessBeginsAnew(t *testing.T) {
 	}
 }
 
-// TestCountsOfNobodyAreRefused: who has heard of no process has had nothing.
-func TestCountsOfNobodyAreRefused(t *testing.T) {
+// TestCountsOfNoProcessAreRefused checks that an end that knows of no process cannot have received anything.
+func TestCountsOfNoProcessAreRefused(t *testing.T) {
 	t.Parallel()
 	var e session.End
 	e.Hello(5)
@@ -402,9 +402,9 @@ func TestCountsOfNobodyAreRefused(t *testing.T) {
 	}
 }
 
-// TestPartsAreWhatAConnectionTakesInAWhile: 50 ms, and as short as a quarter of a MiB at most; short writes say
-// nothing, and one that was slow by chance little.
-func TestPartsAreWhatAConnectionTakesInAWhile(t *testing.T) {
+// TestPartsFitTheConnection checks that parts take 50 ms and have at least a quarter of a MiB; short writes do not
+// count, and one slow write counts little.
+func TestPartsFitTheConnection(t *testing.T) {
 	t.Parallel()
 	const milli = 1_000_000
 	for name, c := range map[string]struct {
@@ -439,6 +439,6 @@ func TestPartsAreWhatAConnectionTakesInAWhile(t *testing.T) {
 	}
 	cuts.Wrote(1<<20, milli)
 	if whole, _ := cuts.Parts(); whole != 0 {
-		t.Errorf("behind a fast write parts have %d bytes", whole)
+		t.Errorf("after a fast write parts have %d bytes", whole)
 	}
 }

@@ -2,8 +2,8 @@ package session
 
 import "bellows/link/wire"
 
-// weight is about how many bytes a message takes on the wire, and no fewer, where that may be many: of a kind that
-// travels in parts, or has state of a partition. Any other is 0.
+// weight estimates how many bytes a message takes on the wire, and never too few, if that may be many: a message that
+// travels in parts, or that has the state of a partition. Any other is 0.
 func weight(m wire.Message) int {
 	const head, each = 128, 64 // of a message, and of whatever it has several of
 	switch m := m.(type) {

@@ -7,10 +7,10 @@ import (
 	"bellows"
 )
 
-// Config says who speaks, and how long it waits. The zero durations are the defaults.
+// Config describes this side of connections, and its timeouts. The zero durations are the defaults.
 type Config struct {
-	// Self is what this side says of itself. Versions left 0 are those of this release. A zero token is refused: it is
-	// what a forgotten one looks like.
+	// Self is what this side sends as its Hello. Versions left 0 are those of this release. A zero token is refused,
+	// since a forgotten one looks like that.
 	Self Hello
 
 	// Admit decides whether a peer with the right version and token is the one expected; its error is the reason that
@@ -31,7 +31,7 @@ type Config struct {
 	ReadSilence time.Duration
 }
 
-// WithDefaults is c with its defaults in place, or an error that says what is wrong with it.
+// WithDefaults returns c with its defaults in place, or an error that says what is wrong with it.
 func (c Config) WithDefaults() (Config, error) {
 	if c.Self.Lowest == 0 && c.Self.Highest == 0 {
 		c.Self.Lowest, c.Self.Highest = VersionLowest, VersionHighest

@@ -8,7 +8,7 @@ import (
 	"bellows"
 )
 
-// OpenFault is the error of an attempt to connect: its kind is Refused if one side turned the other away, else
+// OpenFault returns the error of an attempt to connect: its kind is Refused if one side rejected the other, else
 // Unavailable. Implementations of Transport return it.
 func OpenFault(op, place string, err error) error {
 	kind := bellows.Unavailable
@@ -18,7 +18,7 @@ func OpenFault(op, place string, err error) error {
 	return &bellows.Error{Kind: kind, Op: op, Subject: place, Err: gone(err)}
 }
 
-// ConnFault is the error of an open connection: the peer is Lost, unless the cause says of what kind it is.
+// ConnFault returns the error of an open connection: the peer is Lost, unless the cause has a kind.
 func ConnFault(op, remote string, err error) error {
 	kind := bellows.Lost
 	if inner := (*bellows.Error)(nil); errors.As(err, &inner) {

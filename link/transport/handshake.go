@@ -25,7 +25,7 @@ func (c *Config) Greet(rw io.ReadWriter) (Hello, error) {
 	return peer.bare(), c.answer(rw, peer)
 }
 
-// Answer is Greet from the listening side.
+// Answer is Greet for the listening side.
 func (c *Config) Answer(rw io.ReadWriter) (Hello, error) {
 	peer, err := hear(rw)
 	if err != nil {
@@ -73,7 +73,7 @@ func (c *Config) answer(w io.Writer, peer Hello) error {
 	return err
 }
 
-// mid is err where more bytes were due: an end there is unexpected.
+// mid returns err, or io.ErrUnexpectedEOF for an end where more bytes were due.
 func mid(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

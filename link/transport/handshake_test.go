@@ -26,7 +26,7 @@ func config(t *testing.T, node bellows.NodeID) Config {
 	return c
 }
 
-// TestRefusingKeepsTheToken wants a listener to say nothing of its token to whom it turns away.
+// TestRefusingKeepsTheToken checks that a listener does not reveal its token to a caller that it rejects.
 func TestRefusingKeepsTheToken(t *testing.T) {
 	t.Parallel()
 	c := config(t, 2)
@@ -42,7 +42,7 @@ func TestRefusingKeepsTheToken(t *testing.T) {
 			t.Errorf("node %d: %v", h.Node, err)
 		}
 		if bytes.Contains(said.Bytes(), c.Self.Token[:]) {
-			t.Errorf("node %d was told the token", h.Node)
+			t.Errorf("node %d received the token", h.Node)
 		}
 	}
 }
@@ -98,8 +98,8 @@ func TestConfigIsChecked(t *testing.T) {
 	}
 }
 
-// TestBothSidesLearnOfEachOther lets two nodes shake hands over a pipe, for connection 2 of 3: the listener says so, too, and
-// each has the other's Hello without the token.
+// TestBothSidesLearnOfEachOther lets two nodes shake hands over a pipe, for connection 2 of 3. The listener repeats
+// that, and each has the other's Hello without the token.
 func TestBothSidesLearnOfEachOther(t *testing.T) {
 	t.Parallel()
 	dialler, listener := config(t, 1), config(t, 2)
@@ -123,8 +123,8 @@ func TestBothSidesLearnOfEachOther(t *testing.T) {
 	}
 }
 
-// TestARefusalSaysWhatWasWrong has a node turned away for each reason: both sides have the one sentence.
-func TestARefusalSaysWhatWasWrong(t *testing.T) {
+// TestRefusalSaysWhatWasWrong rejects a node for each reason: both sides have the same sentence.
+func TestRefusalSaysWhatWasWrong(t *testing.T) {
 	t.Parallel()
 	const newer = ": run the same release on both"
 	for want, change := range map[string]func(h *Hello){
@@ -154,8 +154,9 @@ func TestARefusalSaysWhatWasWrong(t *testing.T) {
 	}
 }
 
-// TestWhoIsOfAnotherEraIsRefused has two nodes with one token shake hands of which one has not heard of a rollback, whichever calls: both hear why, by name.
-func TestWhoIsOfAnotherEraIsRefused(t *testing.T) {
+// TestAnotherEraIsRefused has two nodes with one token shake hands, one of which does not know of a rollback. Whichever
+// side calls, both get the reason, by name.
+func TestAnotherEraIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, eras := range [][2]bellows.Era{{1, 2}, {2, 1}, {2, 2}} {
 		near, far := net.Pipe()

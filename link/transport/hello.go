@@ -21,10 +21,10 @@ const (
 // Token is the secret of a job: 16 random bytes. It prints as nothing, so that logs cannot give it away.
 type Token [16]byte
 
-// Format is for every verb of fmt.
+// Format implements fmt.Formatter for every verb, so that no log shows a token.
 func (Token) Format(f fmt.State, _ rune) { io.WriteString(f, "(secret)") }
 
-// Hello is what each side of a new connection says of itself.
+// Hello is what each side of a new connection sends about itself.
 type Hello struct {
 	Lowest, Highest uint16 // versions of the protocol that it speaks
 	Token           Token
@@ -34,7 +34,7 @@ type Hello struct {
 	Of              uint8 // how many connections the pair has, as the dialling side says; 0: one
 }
 
-// Version is the version that two sides settle on: the highest that both speak; 0 if there is none.
+// Version returns the version that two sides agree on: the highest that both speak; 0: none.
 func (h Hello) Version(o Hello) uint16 {
 	if v := min(h.Highest, o.Highest); v >= max(h.Lowest, o.Lowest) {
 		return v
@@ -59,7 +59,7 @@ const (
 	WrongVersion               // no version of the protocol is common to both sides
 	WrongToken                 // the peer belongs to another job, or to none
 	Unexpected                 // Config.Admit did not want this node
-	StaleEra                   // the peer is of another era of the job: of before a rollback, mostly
+	StaleEra                   // the peer is of another era of the job: usually an earlier one, before a rollback
 	reasons
 )
 
@@ -99,7 +99,7 @@ func (c *Config) judge(peer Hello) *Refusal {
 	return nil
 }
 
-// bare is the Hello without its token.
+// bare returns the Hello without its token.
 func (h Hello) bare() Hello {
 	h.Token = Token{}
 	return h
@@ -154,10 +154,11 @@ func appendGreeting(b []byte, h Hello, r *Refusal) []byte {
 // clip makes a sentence safe for a terminal, and cuts it to what a greeting holds.
 func clip(s string) string { return bellows.Printable(strings.ReplaceAll(s, "\n", "?"), sentenceMax) }
 
-// errStranger is what speaks another protocol, and errSealed what speaks TLS where nobody does. They get no answer.
+// errStranger is the error for a peer of another protocol, errSealed for one that speaks TLS where it is not expected.
+// Neither gets an answer.
 var (
 	errStranger = errors.New("its first bytes are not a bellows greeting: another program, or a damaged stream")
-	errSealed   = errors.New("it speaks TLS, and here nobody does: it takes this for another host, or runs another release")
+	errSealed   = errors.New("it speaks TLS, and this side does not: it takes this for another host, or runs another release")
 )
 
 // sealedMark is how a connection of TLS begins.

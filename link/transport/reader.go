@@ -20,17 +20,17 @@ type Reader struct {
 	arrived    atomic.Uint64
 }
 
-// NewReader is a Reader at the beginning of a frame.
+// NewReader returns a Reader at the beginning of a frame.
 func NewReader(stream io.Reader) *Reader {
 	r := &Reader{buffer: make([]byte, readerSize)}
 	r.stream = counted{stream, &r.arrived}
 	return r
 }
 
-// Arrived is how many bytes of the stream have been read, from any goroutine.
+// Arrived returns how many bytes of the stream have been read, from any goroutine.
 func (r *Reader) Arrived() uint64 { return r.arrived.Load() }
 
-// counted is a stream whose bytes are counted.
+// counted is a stream that counts its bytes.
 type counted struct {
 	io.Reader
 	bytes *atomic.Uint64
@@ -42,8 +42,8 @@ func (c counted) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Frame is ReadFrame of Conn: the header is checked before memory is taken for the payload. The end of the stream is
-// io.EOF between frames and io.ErrUnexpectedEOF within one. After an error every call fails with it.
+// Frame implements ReadFrame of Conn: the header is checked before memory is taken for the payload. The end of the
+// stream is io.EOF between frames and io.ErrUnexpectedEOF within one. After an error every call fails with it.
 func (r *Reader) Frame() (wire.Header, []byte, error) {
 	if r.err != nil {
 		return wire.Header{}, nil, r.err
@@ -91,7 +91,7 @@ func (r *Reader) fill(n int) error {
 
 const (
 	direct = readerSize / 4 // payloads from here on are read into their own memory
-	beside = 4 << 10        // what is read beside the header that follows one
+	beside = 4 << 10        // read together with the next header
 )
 
 // payload fills b from the buffer, and from the stream.

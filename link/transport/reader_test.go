@@ -15,7 +15,7 @@ import (
 	"bellows/link/wire"
 )
 
-// frame is an encoded frame that carries n values.
+// frame returns an encoded frame that carries n values.
 func frame(t testing.TB, n int) []byte {
 	t.Helper()
 	values := make([]float32, n)
@@ -75,7 +75,7 @@ func TestReaderReportsTheStream(t *testing.T) {
 	}
 }
 
-// TestOversizedTakesNoMemory is not parallel, so that what it counts is its own.
+// TestOversizedTakesNoMemory is not parallel, so that it counts only its own memory.
 func TestOversizedTakesNoMemory(t *testing.T) {
 	bad := frame(t, 1)
 	binary.LittleEndian.PutUint32(bad[8:], 1<<31)

@@ -1,22 +1,23 @@
 // Package transport is the port through which frames travel between nodes: streams of bytes that are opened with a
-// handshake and closed with an error that names the peer. mem is its fake, sock its real form over TCP and Unix sockets,
-// and transporttest the one suite that all of them pass.
+// handshake and closed with an error that names the peer. mem is its fake, sock its real form over TCP and Unix
+// sockets, and transporttest the one suite that all of them pass.
 //
 // The caller's duties, in order:
 //
 //  1. Fill in a Config. Its token is random, of one job, and known to that job's nodes alone.
-//  2. Listen, and call Accept until it fails with net.ErrClosed. Any other error is one connection that was turned away:
-//     log it and go on. Once Accept has been called hands are shaken with many at once, up to Close, so that who says nothing
-//     keeps nobody waiting; see package door for the bounds.
+//  2. Listen, and call Accept until it fails with net.ErrClosed. Any other error is one rejected connection: log it and
+//     continue. From the first Accept until Close, the listener shakes hands with many callers at once, so that silent ones
+//     delay no other; see package acceptor for the bounds.
 //  3. Dial from the other side. A pair of nodes may hold several connections, which their Hello numbers.
-//  4. For each Conn run one goroutine that reads frames and one that writes them. Nothing else limits how long a read may
-//     take but Config.ReadSilence, so send something within it: the node layer sends beats.
+//  4. For each Conn run one goroutine that reads frames and one that writes them. Only Config.ReadSilence limits how long a
+//     read may take, so send something within it: the node layer sends heartbeats.
 //  5. Hand each header and payload to the connection's wire.Joiner, which owns them from then on.
-//  6. After any error Close the Conn: its stream may be torn in the middle of a frame, and every later call fails alike.
+//  6. After any error Close the Conn: its stream may be cut in the middle of a frame, and every later call fails alike.
 //     To end in peace, agree on it in a message first: Close drops what the peer has not read yet.
 //
-// The package refuses to reconnect, to queue, to number or repeat frames, and to look into payloads. The token keeps
-// out strangers and nodes of other jobs, not somebody who listens on the wire: an implementation that reaches other hosts may encrypt (package sock).
+// The package does not reconnect, queue, number or repeat frames, or look into payloads. The token keeps out unknown
+// callers and nodes of other jobs, but not an eavesdropper: an implementation that reaches other hosts may encrypt
+// (package sock).
 package transport
 
 import (
@@ -42,11 +43,11 @@ type Transport interface {
 
 // Listener takes connections.
 type Listener interface {
-	// Accept returns the next connection whose handshake has succeeded. An error that is net.ErrClosed is the end of
-	// the listener, one that is ctx's means that ctx ended; any other concerns a single connection that was turned
-	// away (a *Refusal says why) and the caller goes on. ctx ends the wait for a connection. A handshake that has
-	// begun goes on, at most for Config.GreetTimeout, and is the next Accept's: the other side may already believe in
-	// it. Any number of goroutines may call it.
+	// Accept returns the next connection whose handshake has succeeded. net.ErrClosed is the end of the listener, and
+	// ctx's error means that ctx ended. Any other error concerns one rejected connection (a *Refusal says why), and the
+	// caller continues. ctx ends the wait for a connection. A handshake that has begun continues, at most for
+	// Config.GreetTimeout, and its connection goes to the next Accept, since the other side may already rely on it. Any
+	// number of goroutines may call it.
 	Accept(ctx context.Context) (Conn, error)
 
 	// Close ends the listener, unblocks Accept and gives the address free. Connections that were accepted live on.
@@ -76,7 +77,7 @@ type Conn interface {
 	// Remote names the peer for people: its node, and where it is.
 	Remote() string
 
-	// Peer is what the other side said of itself, without the token.
+	// Peer returns the other side's Hello, without the token.
 	Peer() Hello
 }
 
@@ -93,8 +94,8 @@ type NonBlockingConn interface {
 	TryFrames(buffers [][]byte) (rest [][]byte)
 }
 
-// Meter is a Conn that counts bytes as they arrive: a long frame on a slow link shows that its peer lives before all of it
-// is there.
+// Meter is a Conn that counts bytes as they arrive: a long frame on a slow link shows that its peer lives before the
+// frame is complete.
 type Meter interface {
 	Conn
 
@@ -102,7 +103,7 @@ type Meter interface {
 	Arrived() uint64
 }
 
-// Name is how every implementation calls a peer in Remote and in errors.
+// Name returns how every implementation calls a peer in Remote and in errors.
 func Name(peer Hello, place string) string {
 	return fmt.Sprintf("node %d at %s, connection %d", peer.Node, place, peer.Number)
 }

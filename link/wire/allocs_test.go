@@ -72,7 +72,7 @@ func TestAllocs(t *testing.T) {
 	} {
 		c.check(t)
 	}
-	// Rows that were asked one by one are looked at where they came, too.
+	// Rows that were requested one by one are also used in place.
 	f := frame(t, Envelope{Message: &Pull{Parts: []PullPart{{Pair: pair, Rows: rows}}}})
 	if e, _ := read(t, f); !slices.Equal(e.Message.(*Pull).Parts[0].Rows, rows) {
 		t.Error("rows of a pull")
@@ -115,7 +115,7 @@ func (c steady) check(t *testing.T) {
 	}
 }
 
-// TestAllocsOfKeys is TestAllocs for messages about sparse tables.
+// TestAllocsOfKeys checks allocations for messages about sparse tables.
 func TestAllocsOfKeys(t *testing.T) {
 	pair := Pair{bellows.PartitionRef{Table: 1, Partition: 2}, 3}
 	values, keys := make([]float32, 5000), make([]bellows.Key, 2500)

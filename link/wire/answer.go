@@ -157,5 +157,5 @@ func (m *Refused) decode(payload []byte) error {
 // reasonMax is the longest reason that travels, in bytes: text of others must not keep it from being sent.
 const reasonMax = fields.TextMax
 
-// reason is a reason as it travels, and as it is taken from others.
+// reason returns a reason as it travels, and as it is taken from others.
 func reason(s string) string { return bellows.Printable(s, reasonMax) }

@@ -21,21 +21,22 @@ const borrowMin = 8 << 10
 // scratchMax is how much memory for small things a batch keeps when it is reset.
 const scratchMax = 1 << 20
 
-// Batch is frames that leave in one write, or in turns where a message is long. Headers and all that is small are copied
-// one behind the other; large arrays are borrowed from their messages. The zero Batch is ready.
+// Batch holds frames that leave in one write, or in several if a message is long. Headers and small fields are copied
+// one after the other; large arrays are borrowed from their messages. The zero Batch is ready.
 //
-// Its user adds messages, writes the buffers, and resets it when they are written, whether or not that went
-// well; until then what the messages hold must not change. It has no lock: it is its user's alone.
+// Its user adds messages, writes the buffers, and resets the batch when they are written, whether or not that
+// succeeded. Until then the content of the messages must not change. It has no lock: one goroutine uses it.
 //
-// What it writes is one text, scratch, with pieces in it that lie elsewhere. A piece knows its place in the text as a number and not as a
-// slice, since scratch moves when it grows. Invariants: pieces stand in the order of their places, none lies behind what scratch has, and a
-// frame's header is in scratch before its payload, so that it can be filled in when the length and the sum are known. A message
-// that fails leaves all of that as it was (TestBatchErrors). What owned has is given back by Reset and by nobody else; what is in
-// messages is freed by it, but for pushes, which their client sends again, and for all of them where the batch was lent them (Lend). A frame is
-// counted when its header is written, once (TestBatchesCountTheirFrames).
+// The bytes to write are one text, scratch, with pieces in it that lie elsewhere. A piece stores its place in the text
+// as a number and not as a slice, since scratch moves when it grows. Invariants: pieces are in the order of their
+// places, none lies after the end of scratch, and a frame's header is in scratch before its payload, so that it can be
+// filled in when the length and the sum are known. A message that fails leaves all of that unchanged (TestBatchErrors).
+// Only Reset gives back the memory in owned. The batch frees its messages, except pushes, which their client sends
+// again, and except all messages lent to it (Lend). A frame is counted when its header is written, once
+// (TestBatchesCountTheirFrames).
 //
-// Turned down: a buffer for every message, of which a gathering write takes as long for each as copying borrowMin bytes; and one text
-// with everything copied into it, which moves a model's rows twice.
+// Rejected: a buffer for every message, since a gathering write takes as long for each as copying borrowMin bytes; and
+// one text with everything copied into it, which moves a model's rows twice.
 type Batch struct {
 	scratch  []byte
 	pieces   gather.Pieces
@@ -54,14 +55,15 @@ type Batch struct {
 	into                  int  // bytes of a part of what is longer than partMost; 0: partMost
 }
 
-// Shorten makes parts, and messages in parts, at most so many bytes long from now on; 0: as long as the format lets them
-// be. It is for those who test.
+// Shorten limits the parts of messages, and messages in parts, to so many bytes from now on; 0: the limits of the
+// format. It is for tests.
 func (b *Batch) Shorten(part, message int) { b.partMost, b.messageMost, b.into = part, message, 0 }
 
-// Cut has messages that are added from now on, where they are longer than whole bytes (0: than a frame may hold), travel in parts of so many bytes, which are no more than that.
+// Cut sends later messages in parts of so many bytes if they are longer than whole bytes (0: than a frame may hold).
+// part is at most whole.
 func (b *Batch) Cut(whole, part int) { b.partMost, b.into = whole, part }
 
-// Lend makes the messages that are added from now on stay their sender's, who frees them: what is sent again when a connection breaks.
+// Lend leaves messages that are added from now on to their sender, which frees them: those sent again after a break.
 func (b *Batch) Lend() { b.lent = true }
 
 // Add encodes a message as one more frame, or as several where it is long. The message belongs to the batch until Reset.
@@ -124,8 +126,8 @@ func (e tooLong) Error() string {
 	return fmt.Sprintf("%d bytes are over the limit of %d", e.length, e.limit)
 }
 
-// tooLongHint is what helps against a message of a kind that is too long. What goes to one lane goes in one message, of however many
-// partitions, but a lease and a slab are of one.
+// tooLongHint returns the hint for a message of a kind that is too long. One message carries what goes to one lane, of
+// any number of partitions, but a lease and a slab concern one partition.
 func tooLongHint(kind uint8) string {
 	switch kind {
 	case kindGranted, kindSlab:
@@ -157,12 +159,12 @@ func (b *Batch) tooMany(m Message) {
 	b.fail(&bellows.Error{Kind: bellows.Config, Op: "encode message", Subject: kindName(m.kind()), Err: errMany})
 }
 
-// Traffic is the frames that were added since the last Reset.
+// Traffic returns the frames that were added since the last Reset.
 func (b *Batch) Traffic() *tally.Traffic { return &b.traffic }
 
-// Payload is the kind of a message and its payload in pieces, which are good until the batch is used again. The message stays its sender's. It is for
-// those who test, compare messages or copy them, and have batches for nothing else: no length is refused, and what is shared
-// is encoded each time.
+// Payload returns the kind of a message and its payload in pieces, which are valid until the batch is used again. The
+// message stays its sender's. It is for tests, and for code that compares or copies messages with a batch of its own:
+// no length is refused, and shared messages are encoded each time.
 func (b *Batch) Payload(m Message) (kind uint8, pieces [][]byte, err error) {
 	if kind = (Envelope{Message: m}).Kind(); kind == 0 {
 		return 0, nil, doesNotTravel(m)
@@ -204,15 +206,16 @@ func (b *Batch) cut(h Header, at, pieces, more, most int) {
 // InParts reports whether a message that was added is in parts.
 func (b *Batch) InParts() bool { return b.cutting }
 
-// Len is the number of bytes to write.
+// Len returns the number of bytes to write.
 func (b *Batch) Len() int { return len(b.scratch) + b.pieces.Bytes() }
 
-// Buffers is what to write, in order. The list may be consumed; the bytes must stay as they are. It is
+// Buffers returns what to write, in order. The list may be consumed; the bytes must stay as they are. It is
 // good until the next Add or Reset.
 func (b *Batch) Buffers() [][]byte { return b.pieces.Buffers(b.scratch) }
 
-// Next is Buffers in turns, none when all have been given: one for all frames, but where a message is in parts each of
-// these ends a turn, so that what cannot wait may leave before the next. All must be added before the first.
+// Next returns Buffers in steps, none when all have been given. One step has all frames, but each part of a long
+// message ends a step, so that urgent messages may leave before the next. All messages must be added before the first
+// call.
 func (b *Batch) Next() [][]byte { return b.pieces.Next(b.scratch) }
 
 // Reset frees the messages and makes the batch empty; it keeps its memory. A Push is not freed: its sender

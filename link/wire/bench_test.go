@@ -40,7 +40,7 @@ func benchEncode(b *testing.B, format vec.Format, m *Push, values int) {
 	}
 }
 
-// benchDecode reads the same payload again: it is its reader's, but nobody writes to it.
+// benchDecode decodes the same payload repeatedly: its reader owns it, but nothing writes to it.
 func benchDecode(b *testing.B, format vec.Format, m *Push, values int) {
 	var batch Batch
 	batch.Narrow([]vec.Format{format})
@@ -61,7 +61,7 @@ func benchDecode(b *testing.B, format vec.Format, m *Push, values int) {
 	}
 }
 
-// BenchmarkControl is what the controller and a client tell each other in a clock of eight splits on two nodes.
+// BenchmarkControl measures the messages between the controller and a client in a clock of eight splits on two nodes.
 func BenchmarkControl(b *testing.B) {
 	d := New[Dispatch]()
 	d.Commit = 12345

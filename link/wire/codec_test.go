@@ -91,7 +91,7 @@ func TestBitFlips(t *testing.T) {
 	}
 }
 
-// TestTruncation cuts payloads at every byte and mends their length and sum, as a hostile sender would. Raw
+// TestTruncation cuts payloads at every byte and recomputes their length and sum, as a hostile sender would. Raw
 // payloads are refused; a reason and a protobuf message may end early, and are then whole messages.
 func TestTruncation(t *testing.T) {
 	t.Parallel()
@@ -115,7 +115,7 @@ func TestTruncation(t *testing.T) {
 	}
 }
 
-// sealed is a header with the length and sum of another payload.
+// sealed returns a header with the length and sum of another payload.
 func sealed(h Header, payload []byte) Header {
 	h.Length, h.Checksum = uint32(len(payload)), crc32.Checksum(payload, castagnoli)
 	return h
@@ -269,7 +269,7 @@ func TestViews(t *testing.T) {
 		t.Error("the values are not in the payload")
 	}
 	if cap(got) != len(got) {
-		t.Error("values can grow into what lies behind them")
+		t.Error("values can grow into the bytes after them")
 	}
 	// A payload that is not aligned is copied.
 	crooked := memory.New(len(payload) + 1)[1:]
@@ -300,8 +300,8 @@ func TestSwapped(t *testing.T) {
 	}
 }
 
-// stranger is a message of another package, which never travels.
-type stranger struct{ *Local }
+// foreign is a message of another package, which never travels.
+type foreign struct{ *Local }
 
 // TestBatchErrors wants a batch as it was before a message that does not travel.
 func TestBatchErrors(t *testing.T) {
@@ -325,7 +325,7 @@ func TestBatchErrors(t *testing.T) {
 		{&Push{Done: &Done{Results: make([]Result, listMax+1)}}, bellows.Config, "more than 262144 elements"},
 		{&Records{List: make([]Record, listMax+1)}, bellows.Config, "more than 262144 elements"},
 		{&End{Gone: make([]bellows.NodeID, listMax+1)}, bellows.Config, "more than 262144 elements"},
-		{stranger{}, bellows.Bug, "wire.stranger does not travel"},
+		{foreign{}, bellows.Bug, "wire.foreign does not travel"},
 	} {
 		err := b.Add(Envelope{Message: c.m})
 		if err == nil || !strings.Contains(err.Error(), c.want) || bellows.KindOf(err) != c.kind {
@@ -408,7 +408,7 @@ func TestFailedKind(t *testing.T) {
 	}
 }
 
-// pushDone is a push with its done, of one unit.
+// pushDone returns a push with its done, of one unit.
 func pushDone(u bellows.Unit) *Push {
 	d := &Done{}
 	d.Append(u, nil)

@@ -77,7 +77,7 @@ func (m *Ready) fields(c *fields.Codec) error {
 	return nil
 }
 
-// parts are the hashes of a fingerprint as they are numbered on the wire.
+// parts returns the hashes of a fingerprint as they are numbered on the wire.
 func parts(f *bellows.Fingerprint) [6]*uint64 {
 	return [...]*uint64{&f.Tables, &f.Splits, &f.Data, &f.Formats, &f.Kernels, &f.Program}
 }

@@ -21,8 +21,8 @@ type Shard struct {
 	Ref       bellows.PartitionRef
 	Name      string // under which it is stored
 	Bytes     uint64
-	Sum       uint64               // of whoever has stored it
-	Unchanged bellows.CommitNumber // the whole cut that has the same state of the partition, of which nothing was stored then; 0: it is stored anew
+	Sum       uint64               // by the node that has stored it
+	Unchanged bellows.CommitNumber // the whole cut with the same state of the partition, which is not stored again; 0: it is stored anew
 	Reason    string
 }
 

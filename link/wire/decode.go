@@ -10,17 +10,17 @@ import (
 	"bellows/link/wire/internal/memory"
 )
 
-// Decode makes the message of a frame, from the pools where its kind has one. Rows and values of data
-// messages are views into payload, which therefore belongs to the message from now on, to its capacity, and
-// should be aligned to eight bytes, as Header.Payload's is; a payload that is not is copied. Any error
-// means that the sender does not speak this format, or that the payload was damaged on its way; the payload
-// is then nobody's. A message in parts has several frames, which a Joiner takes.
+// Decode makes the message of a frame, from the pools if its kind has one. Rows and values of data messages are views
+// into payload. The payload therefore belongs to the message from now on, up to its capacity. It should be aligned to
+// eight bytes, as Header.Payload's is; one that is not is copied. Any error means that the sender does not speak this
+// format, or that the payload was damaged on its way; the payload then has no owner. A message in parts has several
+// frames, which a Joiner takes.
 //
-// What a message says about tables, partitions, widths and rows is for its receiver to check.
+// The receiver checks tables, partitions, widths and rows of a message.
 //
-// What a peer says costs no more than 17 times its bytes in memory, whatever it boasts of (TestMemory): the number of elements that a payload announces
-// is held against the bytes that there are before any memory is taken, and lists are grown once, for what the payload can have. Nothing
-// that was refused leaves a trace: its memory goes back to where it came from.
+// A payload costs at most 17 times its bytes in memory, whatever it announces (TestMemory): the announced number of
+// elements is compared with the bytes that are there before any memory is taken, and lists are grown once, for as many
+// as the payload can hold. A refused payload leaves no trace: its memory goes back to where it came from.
 func Decode(h Header, payload []byte) (Envelope, error) {
 	err := check(h, payload)
 	if err == nil && h.Part != partWhole {
@@ -39,7 +39,7 @@ func Decode(h Header, payload []byte) (Envelope, error) {
 	return Envelope{h.From, h.To, h.Era, m}, nil
 }
 
-// Unpack is Decode for a payload that came from Payload, and which no frame and no sum has guarded. It is copied.
+// Unpack decodes a payload that came from Payload, without a frame or a sum. It is copied.
 func (h Header) Unpack(pieces [][]byte) (Envelope, error) {
 	for _, p := range pieces {
 		h.Length += uint32(len(p))

@@ -20,7 +20,7 @@ func (d *Done) fields(c *fields.Codec) error {
 	return nil
 }
 
-// Copy is a done that says the same.
+// Copy returns a done that says the same.
 func (d *Done) Copy() *Done {
 	c := New[Done]()
 	c.Flush, c.Clock, c.Deferrable, c.Pairs = d.Flush, d.Clock, d.Deferrable, append(c.Pairs, d.Pairs...)

@@ -10,20 +10,21 @@ import (
 )
 
 // Values of pushed deltas and of pulled rows may travel in a format of 16 bits. Messages hold float32 all the same: a
-// sender rounds while it encodes, a receiver widens while it decodes. Counts, leases and slabs travel as they are.
+// sender rounds while it encodes, a receiver widens while it decodes. Counts, leases and slabs are not rounded.
 //
-// So the codec alone knows of formats, and what a lane adds, a client caches and the audit sums is one type. What is rounded is rounded once, at its
-// sender: widening is exact, so that what comes over is the same for everyone, however often a push is sent again. A value that a format has
-// no number for fails the message where it is encoded (TestValuesBeyondAFormatAreRefused), and never becomes another on the way.
+// So the codec alone knows of formats, and lanes, client caches and the audit all use one type. A value is rounded
+// once, by its sender: widening is exact, so that every receiver gets the same value, however often a push is sent
+// again. A value without a number in the format fails the message where it is encoded
+// (TestValuesBeyondAFormatAreRefused), and never becomes another one on the way.
 
-// narrowSize is the length in bytes of n values of two bytes, filled up to a multiple of four.
+// narrowSize returns the length in bytes of n values of two bytes, filled up to a multiple of four.
 func narrowSize(n int) int { return (2*n + 3) &^ 3 }
 
 // Narrow sets in which format deltas and rows of each table, by number, travel in the frames that are added from now on;
 // tables beyond the list travel as they are. The list is the caller's and stays as it is.
 func (b *Batch) Narrow(formats []vec.Format) { b.formats = formats }
 
-// format is how values of a table travel.
+// format returns how values of a table travel.
 func (b *Batch) format(t bellows.TableID) vec.Format {
 	if int(t) < len(b.formats) {
 		return b.formats[t]
@@ -118,8 +119,8 @@ func (w *widened) free() widened {
 	return widened{w.tables[:0], w.memory[:0]}
 }
 
-// Narrowed are the tables whose values came in fewer bytes than they have, by part; some perhaps more than once.
+// Narrowed returns the tables whose values came in a narrower format, by part; a table may be repeated.
 func (m *Rows) Narrowed() []bellows.TableID { return m.widened.tables }
 
-// Narrowed are the tables whose values came in fewer bytes than they have, by chunk; some perhaps more than once.
+// Narrowed returns the tables whose values came in a narrower format, by chunk; a table may be repeated.
 func (m *Push) Narrowed() []bellows.TableID { return m.widened.tables }

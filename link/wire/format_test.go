@@ -23,7 +23,7 @@ func narrowBatch(f vec.Format) *Batch {
 	return b
 }
 
-// rounded is what values are after a trip in a format.
+// rounded returns what values are after a trip in a format.
 func rounded(f vec.Format, v []float32) []float32 {
 	to, narrow := make([]float32, len(v)), make([]uint16, len(v))
 	switch f {
@@ -39,7 +39,7 @@ func rounded(f vec.Format, v []float32) []float32 {
 	return to
 }
 
-// tame are values that each format has, about.
+// tame returns values that each format can hold approximately.
 func (s sampler) tame(n int) []float32 {
 	v := make([]float32, n)
 	for i := range v {
@@ -114,7 +114,7 @@ func roundedRows(f vec.Format, m *Rows) *Rows {
 	return m
 }
 
-// big is a push of n values of table 1.
+// big returns a push of n values of table 1.
 func big(n int) *Push {
 	m := &Push{Chunks: []Chunk{{Pair: Pair{Ref: bellows.PartitionRef{Table: 1}}, Values: make([]float32, n)}}}
 	for i := range m.Chunks[0].Values {
@@ -197,7 +197,7 @@ func TestValuesBeyondAFormatAreRefused(t *testing.T) {
 	}
 }
 
-// TestNarrowPayloadsAreChecked wants formats that nobody knows refused, and what fills up an odd number of values to be zero.
+// TestNarrowPayloadsAreChecked wants unknown formats refused, and the padding of an odd number of values to be zero.
 func TestNarrowPayloadsAreChecked(t *testing.T) {
 	t.Parallel()
 	b := narrowBatch(vec.Float16)

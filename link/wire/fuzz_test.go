@@ -54,9 +54,8 @@ func rewritten(m Message) bool {
 	return reason || narrow(m)
 }
 
-// FuzzDecode gives any payload to any kind, with a sum that fits. What is taken must be written again as the same
-// message; a raw one byte for byte, unless it is
-// rewritten.
+// FuzzDecode gives any payload to any kind, with a correct sum. An accepted payload must encode to the same message
+// again; a raw one byte for byte, unless it is rewritten.
 func FuzzDecode(f *testing.F) {
 	seeds(f, func(frame []byte) { f.Add(frame[5], frame[HeaderSize:]) })
 	f.Fuzz(func(t *testing.T, kind uint8, payload []byte) {

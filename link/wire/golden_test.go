@@ -21,7 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden frames")
 
-// golden is one message of each kind, the same for ever: programs of other versions send them.
+// golden returns one message of each kind, the same for ever: programs of other versions send them.
 func golden() map[string]Message {
 	pair := Pair{bellows.PartitionRef{Table: 1, Partition: 0x020304}, 5}
 	flush := bellows.FlushID{Client: 6, Incarnation: 7, Seq: 0x0708090a0b0c0d0e}
@@ -103,7 +103,7 @@ func golden() map[string]Message {
 	}
 }
 
-// reported is a tally with something in every corner.
+// reported returns a tally with every field set.
 func reported() (t tally.Tally) {
 	t.Spent = tally.Spent{tally.Compute: 43e9, tally.Idle: 1}
 	t.Sent[tally.Control], t.Sent[tally.Model] = tally.Flow{Frames: 44, Bytes: 4500}, tally.Flow{Frames: 1, Bytes: 46}
@@ -138,7 +138,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestGoldenParts is TestGolden for a message in parts: the push, and a word of the controller behind the first of them.
+// TestGoldenParts is TestGolden for a message in parts: the push, and a message of the controller after its first part.
 func TestGoldenParts(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join("testdata", "push.parts.hex")
@@ -165,7 +165,7 @@ func TestGoldenParts(t *testing.T) {
 	}
 }
 
-// dump is bytes as text: the header's line, then sixteen bytes a line in words of four.
+// dump returns bytes as text: the header's line, then sixteen bytes a line in groups of four.
 func dump(b []byte) string {
 	var s strings.Builder
 	for at := 0; at < len(b); at += 16 {

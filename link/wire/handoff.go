@@ -11,20 +11,20 @@ import (
 	"bellows/link/wire/internal/raw"
 )
 
-// Handoff tells the lane that owns a partition to copy it to another lane, which is to own it; or to give that up. It goes by its number, and takes the place of what the lane
-// was told of the partition before.
+// Handoff tells the lane that owns a partition to copy it to another lane, the next owner; or to abandon that. It is
+// ordered by its number, and replaces the lane's earlier handoff of the partition.
 type Handoff struct {
 	Term   bellows.Term
 	Number uint64         // of the move, from 1, by which the lane answers; 0: all moves that have no record are given up
 	Pair   Pair           // as the lane owns it
-	Node   bellows.NodeID // whose
+	Node   bellows.NodeID // of the next owner
 	Lane   uint16         // is to own it
 	Urgent bool           // it need not stand back behind other work
 	Cancel bool           // the move of that number is given up
 }
 
-// To is the lane that is to own the partition.
-func (m *Handoff) To() Address { return LaneAt(m.Node, int(m.Lane)) }
+// To returns the lane that becomes the owner of the partition.
+func (m *Handoff) NextOwner() Address { return LaneAt(m.Node, int(m.Lane)) }
 
 // Prepared says how far the copy of a move is: the controller may record the move when it is Whole, since nothing is out then that could keep the partition. With a
 // reason the lane has given it up.
@@ -67,7 +67,8 @@ type Piece struct {
 	payload []byte // what its lists are views of
 }
 
-// Hold makes room for lists that the message holds by itself, in memory that Free gives back: keys, rows (negative: none are listed) and values.
+// Hold allocates lists that the message owns, in memory that Free gives back: keys, rows (negative: no list) and
+// values.
 func (m *Piece) Hold(keys, rows, values int) {
 	m.payload = memory.Get(8*max(keys, 0) + 4*max(rows, 0) + 4*values)
 	at := m.payload
@@ -88,7 +89,7 @@ func (m *Piece) Hold(keys, rows, values int) {
 	}
 }
 
-// Bytes is about what the piece takes.
+// Bytes estimates the memory of the piece.
 func (m *Piece) Bytes() int { return 8*len(m.Keys) + 4*len(m.Rows) + 4*len(m.Values) }
 
 const kindPiece uint8 = 16
@@ -141,7 +142,8 @@ func (m *Piece) recycle() *sync.Pool {
 	return &pools[kindPiece]
 }
 
-// Taken says how far a copy has come to who is to own the partition: all pieces up to one are part of it. The offer is taken by 0. Refused ends the copy.
+// Taken reports how far a copy has come at the next owner: all pieces up to one are part of it. The offer is taken by
+// 0. Refused ends the copy.
 type Taken struct {
 	Copy    uint64
 	Number  uint64

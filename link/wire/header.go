@@ -17,18 +17,19 @@ const (
 	version = 1
 )
 
-// What a frame has of its message.
+// The parts that a frame can hold of its message.
 const (
 	partWhole uint8 = iota
 	partMore
 	partLast
 )
 
-// Header is the first 32 bytes of a frame: what its payload is, how long, from whom and for whom.
+// Header is the first 32 bytes of a frame: kind and length of its payload, sender and receiver.
 //
-// It has a checksum of its own: without one a flipped bit of the length would have a receiver take memory for, and wait for, what nobody sends, before the
-// payload's sum could tell. Only a header whose sum fits is looked at further, and only one of a known kind, within that kind's limit, is fit to take
-// memory by (TestBitFlips, TestHeaderRefusals). Bytes without a meaning are zero, and refused where they are not, so that a later version may give them one.
+// It has a checksum of its own. Without one, a flipped bit of the length would make a receiver allocate memory for, and
+// wait for, bytes that never come, before the payload's sum could tell. Only a header whose sum fits is examined
+// further, and memory is allocated only for one of a known kind, within that kind's limit (TestBitFlips,
+// TestHeaderRefusals). Bytes without a meaning are zero, and refused otherwise, so that a later version may use them.
 type Header struct {
 	Length   uint32 // of the payload, in bytes
 	Kind     uint8  // of the message, as docs/5-wire.md numbers them
@@ -45,8 +46,9 @@ func (h Header) String() string {
 	return fmt.Sprintf("%s of %d bytes from %v to %v", kindName(h.Kind), h.Length, h.From, h.To)
 }
 
-// In reports whether the frame is of an era, as Envelope.In does of what it holds. A node asks before it decodes: a checker learns from what passes it.
-func (h Header) In(era bellows.Era) bool { return in(h.Era, era) }
+// In reports whether the frame is of an era, as for Envelope. A node asks before it decodes: a checker learns from
+// every message that passes it.
+func (h Header) IsOfEra(era bellows.Era) bool { return sameEra(h.Era, era) }
 
 // put writes the header into b.
 func (h Header) put(b []byte) {
@@ -63,14 +65,14 @@ func (h Header) put(b []byte) {
 	le.PutUint32(b[28:], crc.Sum(b[:28]))
 }
 
-// Payload is memory for the payload of a frame with this header: Length bytes, aligned to eight, with any
-// content. It goes back to where it came from when Decode or Free has done with it. Only a header from
-// ParseHeader should be asked.
+// Payload returns memory for the payload of a frame with this header: Length bytes, aligned to eight, with any content.
+// It goes back to where it came from when Decode or Free no longer needs it. Only a header from ParseHeader should be
+// asked.
 func (h Header) Payload() []byte { return memory.Get(int(h.Length)) }
 
-// ParseHeader reads a header from the first HeaderSize bytes of b. What it returns is fit to take memory by:
-// the header is whole, of this version and of a known kind, and the payload no longer than a frame of that kind may
-// be. Any error means that the stream cannot be read further.
+// ParseHeader reads a header from the first HeaderSize bytes of b. Memory may be allocated by the result: the header is
+// whole, of this version and of a known kind, and the payload no longer than a frame of that kind may be. Any error
+// means that the stream cannot be read further.
 func ParseHeader(b []byte) (Header, error) {
 	if len(b) < HeaderSize {
 		return Header{}, refuse("", "it has %d of %d bytes", len(b), HeaderSize)

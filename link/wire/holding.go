@@ -10,7 +10,7 @@ import (
 // so that its answer stays true until the one that asks says something else.
 type Query struct {
 	Term bellows.Term
-	// From is the first record that is wanted behind the answer, as Records up to the last one that the lane has; 0: none are.
+	// From is the first record to send after the answer, as Records up to the lane's last one; 0: send none.
 	From bellows.CommitNumber
 }
 
@@ -24,19 +24,20 @@ func (m *Query) fields(c *fields.Codec) error {
 	return nil
 }
 
-// Holding is a lane's answer to Query: all that another controller must know of what this lane has, in one message, as it is at one moment. Since the lane has
-// promised the term, nothing of a controller before can change it afterwards; what comes of clients goes on, and is told as it comes. The flushes
-// are those without a number: of recorded ones the tail says all (Query.From).
+// Holding is a lane's answer to Query: the state of this lane that another controller needs, in one message, as of one
+// moment. The lane has promised the term, so no earlier controller can change that state afterwards. Messages of
+// clients still arrive and are reported as they do. The flushes are those without a number: the tail has everything
+// about recorded ones (Query.From).
 type Holding struct {
 	Term    bellows.Term         // that the lane has promised
 	Last    bellows.CommitNumber // the newest record that it has taken
 	Tail    bellows.CommitNumber // the first of those up to Last that it has kept; Last+1: none
 	Flushes []HeldFlush          // held and not recorded, each once
 	Owned   []Owned              // partitions
-	Added   []bellows.Control    // who takes part by the records up to Last, or did, and did not at the job's beginning
-	Gone    []Fence              // who was declared gone
-	Adopted []bellows.Control    // the removals of those whose counts are among the lane's own
-	End     *End                 // what the lane was told of the job's end; nil: it is not over
+	Added   []bellows.Control    // members by the records up to Last, present or past, that joined after the job's beginning
+	Gone    []Fence              // nodes declared lost
+	Adopted []bellows.Control    // the removals of members whose counts this lane has taken over
+	End     *End                 // the end of the job as the lane received it; nil: it is not over
 
 	pairs   []Pair
 	results []Result
@@ -54,7 +55,7 @@ type Owned struct {
 type HeldFlush struct {
 	Flush bellows.FlushID
 	Clock bellows.Clock
-	Held  []Pair       // parts of which are here
+	Held  []Pair       // pairs with parts on this lane
 	Pairs []Pair       // of the whole flush, over all lanes
 	Done  []Result     // what it finished, where that came with a part that is here; else none
 	Sent  []audit.Sent // what it has of each table, where Done is here

@@ -21,7 +21,7 @@ type reader struct{ raw.Reader }
 
 func readerOf(payload []byte) reader { return reader{raw.Of(payload)} }
 
-// What can be wrong with what a raw payload names.
+// Errors in the identifiers of a raw payload.
 var (
 	errMode    = errors.New("it names no lease mode")
 	errWait    = errors.New("it names no kind of wait")
@@ -45,7 +45,7 @@ func (r *reader) flush() (f bellows.FlushID) {
 	return f
 }
 
-// need is what a question must see, and the route by which it is asked.
+// need encodes the state that a request must see, and the route by which it is sent.
 func (b *Batch) need(n Need, v bellows.RouteVersion) {
 	b.u64(uint64(n.Commit))
 	b.u32(uint32(n.Clock))
@@ -70,7 +70,7 @@ func (r *reader) ref() (p bellows.PartitionRef) {
 	return p
 }
 
-// part is a partition with the format of the values that follow for it.
+// part encodes a partition with the format of the values that follow for it.
 func (b *Batch) part(p bellows.PartitionRef) {
 	b.u16(uint16(p.Table))
 	b.u8(uint8(b.format(p.Table)))

@@ -101,7 +101,7 @@ func (m *Closed) fields(c *fields.Codec) error {
 	return nil
 }
 
-// removals are changes by which somebody was removed, or lost.
+// removals encodes or decodes the changes that removed a member or declared it lost.
 func removals(c *fields.Codec, number protowire.Number, list *[]bellows.Control) {
 	fields.List(c, number, list, func(x *bellows.Control) error {
 		if err := controlFields(c, x); x.Kind >= bellows.RemoveLane && x.Kind <= bellows.LoseClient {
@@ -120,7 +120,7 @@ func (m *Adopted) fields(c *fields.Codec) error {
 	return nil
 }
 
-// ledgers is the sums of one table after the other.
+// ledgers encodes or decodes the sums of each table, in order.
 func ledgers(c *fields.Codec, number protowire.Number, list *[]audit.Ledger) {
 	const each = 5
 	next := 0
@@ -136,7 +136,7 @@ func ledgers(c *fields.Codec, number protowire.Number, list *[]audit.Ledger) {
 	}
 }
 
-// sums are a ledger's, in the order in which they travel.
+// sums returns a ledger's, in the order in which they travel.
 func sums(l *audit.Ledger) [5]*audit.Sum {
 	return [...]*audit.Sum{&l.Sent, &l.Taken, &l.Dropped, &l.Yielded, &l.Written}
 }

@@ -12,16 +12,18 @@ import (
 // errPart is why a frame is no message.
 var errPart = errors.New("it is a part of a message only")
 
-// Joiner makes messages of the frames of one connection, which it is given in their order. Of a message in parts it keeps
-// what has come, in less than four times that memory, and twice where parts are as long as they may be (TestMemoryOfParts). The zero
-// Joiner is ready.
+// Joiner makes messages of the frames of one connection, which it takes in their order. It keeps the received parts of
+// a message in less than four times their memory, and in twice if parts are as long as allowed (TestMemoryOfParts). The
+// zero Joiner is ready.
 //
-// It is between two messages, where parts is empty, or within one, of which before is the last part that came. Within one, a whole message may come only
-// where it is of those that overtake, what the controller says and hears or other actors say to each other, and it is handed out at once (TestPartsKeepTheirPlace); a
-// part must be of the message that has begun (TestJoinerRefusals). An error ends it: what follows in the stream means nothing.
+// It is between two messages, with empty parts, or within one, with before as the last part received. Within one, a
+// whole message is allowed only if it may overtake: messages from or to the controller, or between other actors. It is
+// handed out at once (TestPartsKeepTheirPlace). A part must belong to the message that has begun (TestJoinerRefusals).
+// An error is final: what follows in the stream means nothing.
 //
-// Turned down: numbers for the parts, and several messages in parts at a time. A connection keeps order, so there is nothing to number; and messages that do not
-// overtake keep the order in which they were sent, so that the second could not be handed out before the first anyway.
+// Rejected: numbers for the parts, and several messages in parts at a time. A connection keeps order, so there is
+// nothing to number. Messages that do not overtake keep the order in which they were sent, so that the second could not
+// be handed out before the first anyway.
 type Joiner struct {
 	before Header // of the part that came last, while others must follow
 	parts  memory.Chain

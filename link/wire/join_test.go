@@ -49,7 +49,7 @@ func (f cutFrame) take(j *Joiner) (Envelope, error) {
 	return j.Decode(f.h, payload)
 }
 
-// inPartsOf is the frames of a message whose parts have at most so many bytes.
+// inPartsOf returns the frames of a message whose parts have at most so many bytes.
 func inPartsOf(t testing.TB, e Envelope, part int) []cutFrame {
 	t.Helper()
 	var b Batch
@@ -103,8 +103,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestPartsKeepTheirPlace cuts one of several messages of a batch: what is before and behind it stays what it is, borrowed
-// arrays are where they were, each turn ends with a part, and the traffic is that of the frames.
+// TestPartsKeepTheirPlace cuts one of several messages of a batch: the messages before and after it do not change,
+// borrowed arrays stay where they were, each step ends with a part, and the traffic is that of the frames.
 func TestPartsKeepTheirPlace(t *testing.T) {
 	t.Parallel()
 	values := make([]float32, 50_000)
@@ -253,15 +253,15 @@ func FuzzJoiner(f *testing.F) {
 	})
 }
 
-// source is a message whose frames are given to a joiner, again and again.
+// source is a message whose frames are given to a joiner repeatedly.
 type source struct {
 	e      Envelope
 	frames []cutFrame
 	next   int // of them
 }
 
-// play gives a joiner what a script says: 0 and 1 the next frame of a source, 2 a word of the controller, 3 a whole message of
-// somebody else; 4 leaves out a frame of the first source, 5 repeats one.
+// play gives a joiner what a script says: 0 and 1 the next frame of a source, 2 a message of the controller, 3 a whole
+// message of another actor; 4 omits a frame of the first source, 5 repeats one.
 func play(t *testing.T, sources []*source, script []byte) {
 	t.Helper()
 	beat := inPartsOf(t, Envelope{From: Address{Role: Controller}, To: Address{}, Message: &Beat{}}, 1)[0]
@@ -306,7 +306,7 @@ type page struct {
 	payload []byte
 }
 
-// take is the message that a frame ends, if it ends one, and whether it may come.
+// take returns the message that a frame ends, if it ends one, and whether it may come.
 func (p *page) take(f cutFrame) (e Envelope, sound bool) {
 	h := f.h
 	if o := p.open; o != nil && h.Part == partWhole && !ofController(Envelope{From: h.From, To: h.To}) && h.From == o.From && h.To == o.To {

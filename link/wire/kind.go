@@ -8,23 +8,23 @@ import (
 	"bellows/link/wire/internal/fields"
 )
 
-// firstControl is the least number of a kind whose payload is protobuf. Those of the kinds below it are raw.
+// firstControl is the lowest number of a kind whose payload is protobuf. Kinds below it are raw.
 const firstControl uint8 = 64
 
 // Limits of payloads in bytes.
 const (
 	messageMax = 1 << 30     // of the kinds that may travel in parts,
-	partMax    = 16<<20 - 64 // of each of which no frame has more: with a stamp, 16 MiB of pooled memory
+	partMax    = 16<<20 - 64 // the most in one frame: with a stamp, 16 MiB of pooled memory
 	slabMax    = 64 << 20
 	controlMax = 16 << 20
 	textMax    = 64 << 10 // messages with a reason
 	smallMax   = 1 << 10  // control messages of a few numbers, with room for fields of later versions
 )
 
-// ways is a set of pairs of roles: who may send a kind to whom.
+// ways is a set of pairs of roles: which role may send a kind to which.
 type ways uint16
 
-// way is the set of one pair.
+// way returns the set of one pair.
 func way(from, to Role) ways { return 1 << (from*roles + to) }
 
 // The ways that messages take. No kind goes from client to client yet; connections and buses carry it like any other.
@@ -39,13 +39,15 @@ var (
 	controllerToLane   = way(Controller, Lane)
 )
 
-// control is a message whose payload is protobuf. fields describes it, to be written as well as read, and says what is wrong with it as it stands.
+// control is a message whose payload is protobuf. fields describes it, for encoding and decoding, and returns an error
+// if the message as it stands is invalid.
 type control interface {
 	Message
 	fields(c *fields.Codec) error
 }
 
-// codec is a message with a payload of its own, in which arrays lie as they do in memory, or one that is encoded for several receivers.
+// codec is a message with its own payload format, in which arrays lie as in memory, or one that is encoded for several
+// receivers.
 type codec interface {
 	Message
 	// encode adds the payload, or fails the batch. It changes nothing in the message.
@@ -54,25 +56,25 @@ type codec interface {
 	decode(payload []byte) error
 }
 
-// kind describes the messages of one type. What their fields are is said by the type, and how these travel by its codec; what a
-// message may say in a job is for package validate.
+// kind describes the messages of one type. The type documents its fields, and its codec their encoding; package
+// validate decides what a message may contain in a job.
 type kind struct {
 	name  string
 	limit int            // the longest payload
 	ways  ways           // 0: it is of a session, below all actors
 	class tally.Class    // what its frames are for, as they are counted
 	waits traffic.Class  // what it waits behind on its way
-	keeps bool           // a decoded message looks into its payload: Free gives that back, or nobody does where the message is not pooled
+	keeps bool           // a decoded message uses its payload: Free gives that back, if the message is pooled
 	make  func() Message // an empty message, to be decoded into
 }
 
-// kinds describes every kind, by the number that headers have for it: the table of role and call, too. A number is never used again
-// for another message; that no two kinds have the same is for the compiler to see. docs/5-wire.md shows the table, and a
+// kinds describes every kind, by its number in headers; it is also the table of roles and calls. A number is never
+// reused for another message; the compiler checks that no two kinds share one. docs/5-wire.md shows the table, and a
 // test compares the two.
 //
-// A new kind is a type (messages.go), its codec with its number, a line here, and its check in package validate. Turned
-// down: codecs as functions of the table, which would be initialised in a circle with it, and a type switch, which
-// compiles when a kind is forgotten.
+// A new kind is a type (messages.go), its codec with its number, a line here, and its check in package validate.
+// Rejected: codecs as functions of the table, which would be an initialisation cycle, and a type switch, which compiles
+// when a kind is forgotten.
 var kinds = [1 << 8]kind{
 	kindPull:        {"pull", messageMax, clientToLane, tally.Pulls, traffic.Pulls, true, fromPool[Pull]},
 	kindRows:        {"rows", messageMax, laneToClient, tally.Rows, traffic.Rows, true, newView},
@@ -127,7 +129,7 @@ var kinds = [1 << 8]kind{
 // known reports whether there is such a kind.
 func known(k uint8) bool { return kinds[k].name != "" }
 
-// kindLimit is the longest payload of a kind; negative: there is no such kind.
+// kindLimit returns the longest payload of a kind; negative: the kind is unknown.
 func kindLimit(k uint8) int {
 	if !known(k) {
 		return -1
@@ -138,7 +140,7 @@ func kindLimit(k uint8) int {
 // inParts reports whether messages of a kind may be cut into parts.
 func inParts(k uint8) bool { return kindLimit(k) == messageMax }
 
-// frameLimit is the longest payload of one frame of a kind that there is.
+// frameLimit returns the longest payload of one frame of a kind that there is.
 func frameLimit(k uint8) int {
 	if inParts(k) {
 		return partMax
@@ -151,13 +153,13 @@ func (h Header) Allowed() bool {
 	return known(h.Kind) && kinds[h.Kind].ways&way(h.From.Role, h.To.Role) != 0
 }
 
-// Class is what the frame is for. One of no kind would be control.
+// Class returns what the frame is for. One of no kind would be control.
 func (h Header) Class() tally.Class { return kinds[h.Kind].class }
 
 // Traffic returns the class by which the messages of a kind are ordered. A message without a kind would be control.
 func (e *Envelope) Traffic() traffic.Class { return kinds[e.Kind()].waits }
 
-// Kind is the number of the message's kind, as headers have it; 0: the message does not travel.
+// Kind returns the number of the message's kind, as headers have it; 0: the message does not travel.
 func (e Envelope) Kind() uint8 {
 	if e.Message == nil {
 		return 0

@@ -28,7 +28,7 @@ func TestKindsMakeTheirOwn(t *testing.T) {
 			Free(m)
 		}
 	}
-	for _, m := range []Message{nil, stranger{}} {
+	for _, m := range []Message{nil, foreign{}} {
 		if k := (Envelope{Message: m}).Kind(); k != 0 {
 			t.Errorf("%T is of kind %d", m, k)
 		}
@@ -81,7 +81,7 @@ func TestEveryFieldTravels(t *testing.T) {
 	}
 }
 
-// trip is a message's frame. Where it can be read, the message must arrive as it is.
+// trip returns a message's frame. Where it can be read, the message must arrive as it is.
 func trip(t *testing.T, m Message) (f []byte, ok bool) {
 	t.Helper()
 	var b Batch
@@ -214,9 +214,9 @@ func TestEras(t *testing.T) {
 	}
 }
 
-// TestWhatAControllerSaysHasItsTerm: of every kind with a field for it that a controller says, the envelope shows it, so that who has heard a newer
-// controller can refuse it.
-func TestWhatAControllerSaysHasItsTerm(t *testing.T) {
+// TestControllerMessagesHaveTheirTerm checks that the envelope returns the term of every controller message with a
+// field for it, so that a receiver that knows a newer controller can refuse it.
+func TestControllerMessagesHaveTheirTerm(t *testing.T) {
 	t.Parallel()
 	found := 0
 	for _, k := range kinds {

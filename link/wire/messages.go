@@ -28,8 +28,8 @@ const (
 	Exclusive             // everything else waits; updates are in place
 )
 
-// Pull asks a lane for rows of partitions of one table. It waits there until Need holds. An answer that goes on
-// using its lists of rows when it is freed must Borrow from it.
+// Pull requests rows of partitions of one table. It waits at the lane until Need holds. An answer that uses its lists
+// of rows after it is freed must Borrow from it.
 type Pull struct {
 	Request     uint64 // the client's number from 1, echoed by Rows
 	Incarnation uint32 // of the client, as in its flushes: a subscription is that of one life of it
@@ -60,8 +60,8 @@ type Rows struct {
 	widened     widened
 }
 
-// Borrow keeps the memory of a pull's lists of rows until the answer is freed, too. An answer borrows from one
-// pull, before that is freed.
+// Borrow keeps the memory of a pull's lists of rows until the answer is freed. An answer borrows from one pull, before
+// that is freed.
 func (m *Rows) Borrow(p *Pull) { m.lent, p.payload = p.payload, nil }
 
 // Extend adds an empty part, with the memory for values that an earlier use of the message left.
@@ -90,7 +90,7 @@ type RowsPart struct {
 	keys []bellows.Key // memory for Keys
 }
 
-// Scratch is memory for a list of rows, empty and not nil, which Own takes back.
+// Scratch returns memory for a list of rows, empty and not nil, which SetRows takes back.
 func (p *RowsPart) Scratch() []uint32 {
 	if p.list == nil {
 		p.list = make([]uint32, 0, 16)
@@ -98,10 +98,10 @@ func (p *RowsPart) Scratch() []uint32 {
 	return p.list[:0]
 }
 
-// Own makes a list that began as Scratch the part's rows.
-func (p *RowsPart) Own(rows []uint32) { p.Rows, p.list = rows, rows }
+// SetRows makes a list that began as Scratch the part's rows.
+func (p *RowsPart) SetRows(rows []uint32) { p.Rows, p.list = rows, rows }
 
-// ScratchKeys is Scratch for keys, which OwnKeys takes back.
+// ScratchKeys returns memory for a list of keys, which SetKeys takes back.
 func (p *RowsPart) ScratchKeys() []bellows.Key {
 	if p.keys == nil {
 		p.keys = make([]bellows.Key, 0, 16)
@@ -109,8 +109,8 @@ func (p *RowsPart) ScratchKeys() []bellows.Key {
 	return p.keys[:0]
 }
 
-// OwnKeys is Own for keys.
-func (p *RowsPart) OwnKeys(list []bellows.Key) { p.Keys, p.keys = list, list }
+// SetKeys makes a list that began as ScratchKeys the part's keys.
+func (p *RowsPart) SetKeys(list []bellows.Key) { p.Keys, p.keys = list, list }
 
 // Acquire asks a lane for a lease on a whole partition.
 type Acquire struct {
@@ -193,9 +193,10 @@ type LeaseEnd struct {
 	Values []float32 // the partition's new values; the slab itself within one node, else unchanged as chunks are
 }
 
-// What a lane says of a flush it says of pairs: a partition that has moved is spoken of by two lanes, each at its generation. Where it means all that the
-// client sent it of the flush in the push that was not sent Again, of which there is at most one, it names none: so answers are short as
-// long as nothing moves, and it is clear which pairs they mean, at the generations at which they were sent.
+// A lane's messages about a flush name pairs, since two lanes answer for a partition that has moved, each at its
+// generation. If a message concerns all pairs of the flush that the client sent this lane, in the one push that was not
+// sent Again, it names none. So answers are short as long as nothing moves, and it is clear which pairs they mean, at
+// the generations at which they were sent.
 
 // Held tells a client that parts of a flush are held.
 type Held struct {
@@ -215,7 +216,7 @@ type Room struct {
 	Pairs []Pair // as in Full
 }
 
-// Committed tells a client of flushes of its own that count.
+// Committed tells a client that flushes of its own are committed.
 type Committed struct {
 	List  []Commitment
 	pairs []Pair
@@ -258,7 +259,7 @@ type Inquiry struct {
 	List        []pending.Wait // at most pending.Most
 }
 
-// Standing answers an Inquiry, wait by wait, behind all that the lane has answered before.
+// Standing answers an Inquiry, wait by wait, after all earlier answers of the lane.
 type Standing struct {
 	Incarnation uint32 // of the client that it is for
 	List        []pending.Wait
@@ -280,8 +281,8 @@ type Done struct {
 	Clock   bellows.Clock
 	Pairs   []Pair
 	Results []Result
-	// Deferrable says that nobody waits for the flush's record before its clock is complete: all of its deltas are for BSP
-	// tables, and it ends no lease.
+	// Deferrable says that no actor waits for the flush's record before its clock is complete: all of its deltas are
+	// for BSP tables, and it ends no lease.
 	Deferrable bool
 	Sent       []audit.Sent // what the flush has of each table, as its client counted it: the record keeps it
 	numbers    []float64
@@ -333,22 +334,22 @@ type Computing struct {
 	Millis int64
 }
 
-// Recall asks a client for the units of a split back that it has not begun, since the split is to
-// move: those of clocks of which it has begun nothing. Recalled answers it.
+// Recall asks a client to return the units of a split that it has not begun, since the split is to move: those of
+// clocks of which it has begun nothing. Recalled answers it.
 type Recall struct {
 	Term  bellows.Term
 	Split bellows.SplitID
 }
 
-// Recalled says that a client has given back what it had not begun of a split, and runs nothing of
-// it behind a clock. The term is that of the controller that has asked.
+// Recalled says that a client has returned what it had not begun of a split, and runs nothing of it after a clock. The
+// term is that of the controller that asked.
 type Recalled struct {
 	Term  bellows.Term
 	Split bellows.SplitID
 	Clock bellows.Clock // the last that it has begun, or had before; those behind are given back
 }
 
-// Beat says that a node lives: to the controller, and from it to the other nodes.
+// Beat is a heartbeat: of a node to the controller, and of the controller to the other nodes.
 type Beat struct{}
 
 // Staleness tells a client how many clocks reads of a table may lag, from the next dispatch on. It is sent when
@@ -359,18 +360,18 @@ type Staleness struct {
 	Term   bellows.Term
 }
 
-// Route tells a client who owns what from now on: what has changed since the route that it knows. A client or a lane that begins while the job runs is
-// told of all of it, and how far the job is. Other lanes learn of changes by records.
+// Route tells a client the owners from now on: the changes since the route that it knows. A client or a lane that
+// begins while the job runs receives all of it, and how far the job is. Other lanes learn of changes by records.
 type Route struct {
 	Term    bellows.Term
-	Version bellows.RouteVersion // with the changes made, of which each makes the next version
+	Version bellows.RouteVersion // after the changes; each of them makes the next version
 	Changes []bellows.Control    // or, where Begin is not nil, the route as a whole
 	Begin   *Begin
 }
 
-// Begin is how far a job is that somebody enters.
+// Begin tells a new member how far the job is.
 type Begin struct {
-	Commit    bellows.CommitNumber // the records up to this are over: the next that a lane gets is the one behind it
+	Commit    bellows.CommitNumber // the records up to this are over: the next that a lane gets follows it
 	Complete  []bellows.Clock      // of each split
 	Staleness []int32              // of each table, as table.Consistency
 	Recorded  []Recorded           // of each incarnation of a client that has sent flushes
@@ -406,21 +407,20 @@ func (d *Dispatch) Append(u bellows.Unit, args []float64) {
 	d.Tasks = append(d.Tasks, Task{u, d.args[at:len(d.args):len(d.args)]})
 }
 
-// End tells an actor that the job is over: what is not recorded up to Commit never counts. A client
-// passes it on to the lanes, behind all that it sent them, so that a lane knows when it has seen
-// everything that it must account for. A controller that has learned more of who takes part says it
-// again.
+// End tells an actor that the job is over: flushes not recorded up to Commit never count. A client passes it on to the
+// lanes, after everything that it sent them, so that a lane knows when it has seen everything that it must account for.
+// A controller that has learned of more members sends it again.
 type End struct {
 	Term   bellows.Term // 0: a client passes it on
 	Commit bellows.CommitNumber
 	Reason string           // empty: the job finished
 	Gone   []bellows.NodeID // clients that will pass on nothing
 	Kind   bellows.Kind     // of a failure
-	Parts  bool             // from a client to a lane that leaves: nothing more comes to that, and the job goes on
-	Lanes  []LaneName       // added since the job's beginning, of which a client has perhaps not heard: it passes the end on to these, too
+	Parts  bool             // from a client to a lane that leaves: nothing more is sent to that lane, and the job continues
+	Lanes  []LaneName       // added since the job's beginning, perhaps unknown to the client, which passes the end on to them as well
 }
 
-// Added is the addresses of Lanes.
+// Added returns the addresses of Lanes.
 func (m *End) Added() (list []Address) {
 	for _, l := range m.Lanes {
 		list = append(list, LaneAt(l.Node, int(l.Index)))
@@ -442,12 +442,12 @@ type Fence struct {
 	Incarnation uint32
 }
 
-// Closed is the last word of a lane or client: its counts for the audit. At the job's end the controller is told; who is removed before
-// tells its heir, which adds the counts to its own.
+// Closed is the last message of a lane or client: its counts for the audit. At the job's end it goes to the controller.
+// A member that is removed earlier sends it to its successor, which adds the counts to its own.
 type Closed struct {
 	Counts  Counts
-	Route   bellows.RouteVersion // to an heir: by which the sender was removed
-	Adopted []bellows.Control    // the removals of those whose counts are in these
+	Route   bellows.RouteVersion // to a successor: the route that removed the sender
+	Adopted []bellows.Control    // the removals of members whose counts are in these
 	Missed  []Missed             // of a lane that was removed: not in its counts, since their flushes may get numbers yet
 }
 
@@ -459,7 +459,8 @@ type Missed struct {
 	Bits  audit.Sum
 }
 
-// Adopted tells the controller of whom a lane has the counts among its own: they were removed by these changes, and are needed no more.
+// Adopted reports to the controller the removals whose members' counts a lane has added to its own: they are no longer
+// needed.
 type Adopted struct{ List []bellows.Control }
 
 // Counts are row deltas after aggregation, counted where they pass (architecture, "Exact and early").
@@ -482,7 +483,7 @@ func (c *Counts) Add(o *Counts) {
 	c.Ledgers = audit.Add(c.Ledgers, o.Ledgers)
 }
 
-// Account is the counts as the audit compares them, with the names of the job's tables.
+// Account returns the counts as the audit compares them, with the names of the job's tables.
 func (c *Counts) Account(tables []string) audit.Account {
 	a := audit.Account{Sent: c.Sent, Applied: c.Applied, Dropped: c.Dropped, Tables: make([]audit.TableLedger, len(tables))}
 	for i := range tables {
@@ -508,18 +509,18 @@ type Slab struct {
 	Ref    bellows.PartitionRef
 	Kept   bool          // as the driver last kept it
 	Slot   uint16        // 0: the values; else slot Slot-1 of the rule
-	Keys   []bellows.Key // not nil: the keys of the rows, ascending; there are no values then
+	Keys   []bellows.Key // not nil: the keys of the rows, ascending; without values
 	Values []float32
 	Term   bellows.Term // of the controller that asked
 }
 
 // Collected ends the answers to Collect.
 type Collected struct {
-	Reason string       // not empty: why there is no state
+	Reason string       // not empty: why the state is missing
 	Term   bellows.Term // of the controller that asked
 }
 
-// Ready says that a node has assembled its roles and is joined to every other, and of which job.
+// Ready reports that a node has assembled its roles and is connected to every other, and for which job.
 type Ready struct{ Fingerprint bellows.Fingerprint }
 
 // Notice passes on a sentence about a wait that lasts.

@@ -28,7 +28,7 @@ func TestLent(t *testing.T) {
 			Free(e.Message) // does nothing
 		}
 		if pooled(h, payload) {
-			t.Errorf("the payload of %v was given to somebody else", h)
+			t.Errorf("the payload of %v was given out again", h)
 		}
 	}
 	for k, kind := range kinds {
@@ -76,7 +76,7 @@ func TestBorrowed(t *testing.T) {
 	answer.Borrow(pull)
 	Free(pull)
 	if pooled(h, payload) {
-		t.Error("the payload was given to somebody else while an answer looks into it")
+		t.Error("the payload was given out again while an answer uses it")
 	}
 	if got := answer.Parts[0].Rows; !slices.Equal(got, []uint32{4, 7, 9}) {
 		t.Errorf("the answer's rows are %v", got)
@@ -149,8 +149,8 @@ func TestPayloads(t *testing.T) {
 	if _, pieces, _ := b.Payload(shared); !bytes.Equal(slices.Concat(pieces...), frame(t, Envelope{Message: &Records{List: shared.List}})[HeaderSize:]) {
 		t.Error("what was encoded before is taken for the message")
 	}
-	if _, _, err := b.Payload(stranger{}); err == nil {
-		t.Error("a stranger travels")
+	if _, _, err := b.Payload(foreign{}); err == nil {
+		t.Error("a foreign travels")
 	}
 	if _, err := (Header{Kind: kindHeld}).Unpack(nil); err == nil {
 		t.Error("nothing is taken for a message")

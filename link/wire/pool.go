@@ -5,13 +5,15 @@ import "sync"
 // Pools of messages, so that a steady state allocates none (TestAllocs). The slices of a freed message keep their
 // capacity and lose their length.
 //
-// A message has one owner at a time: who made it, then the batch or the mailbox that it was given to, then its receiver, who frees it. Freed twice
-// it would be two senders' at once, so nobody frees what somebody else was told of: a message of several receivers counts them (Records), and a push is its
-// client's until it is committed. What recycle must do is forget every slice that is not the message's own, and give
-// the payload back that it looks into; TestLent, TestBorrowed and TestFreedViews hold that against what a neighbour finds in the pool.
+// A message has one owner at a time: its maker, then the batch or the mailbox that it was given to, then its receiver,
+// which frees it. Freed twice it would have two senders, so no one frees a message that another may still use. A
+// message with several receivers counts them (Records), and a push belongs to its client until it is committed. recycle
+// must drop every slice that is not the message's own, and give back the payload that it uses; TestLent, TestBorrowed
+// and TestFreedViews check that by what the next user finds in the pool.
 //
-// Rows have two pools. Those that a lane makes bring memory for values with them, those that were decoded have theirs in a payload that goes
-// elsewhere: in one pool the second kind would soon have taken the place of the first, and every answer of a lane would allocate again.
+// Rows have two pools. Those that a lane makes bring memory for values, while those that were decoded have their values
+// in a payload that goes elsewhere. In one pool the second kind would soon replace the first, and every answer of a
+// lane would allocate again.
 var (
 	pools [1 << 8]sync.Pool // by kind
 	views sync.Pool         // of Rows with values in payloads, so that the others keep the memory of theirs
@@ -24,7 +26,7 @@ type recycled interface {
 	recycle() *sync.Pool
 }
 
-// New is an empty message, with room kept from an earlier one of its kind.
+// New returns an empty message, with room kept from an earlier one of its kind.
 func New[T any, M interface {
 	*T
 	recycled
@@ -44,7 +46,7 @@ func fromPool[T any, M interface {
 	return M(New[T, M]())
 }
 
-// made is a new message of a kind that has no pool.
+// made returns a new message of a kind that has no pool.
 func made[T any, M interface {
 	*T
 	Message
@@ -52,7 +54,7 @@ func made[T any, M interface {
 	return M(new(T))
 }
 
-// newView is an empty message whose values will lie in a payload.
+// newView returns an empty message whose values will lie in a payload.
 func newView() Message {
 	if m, ok := views.Get().(*Rows); ok {
 		return m

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// What is said of protobuf payloads below, in the words of package fields.
+// Descriptions of protobuf payloads in terms of package fields.
 const listMax = fields.ListMax
 
 var (
@@ -21,7 +21,7 @@ var (
 	errNoUnit = errors.New("an element names no unit")
 )
 
-// errorKind is a kind of error; a bug also for one that a later version may have.
+// errorKind encodes or decodes a kind of error; an unknown one of a later version becomes a bug.
 func errorKind(c *fields.Codec, number protowire.Number, k *bellows.Kind) {
 	n := uint64(*k)
 	if fields.Num(c, number, &n); !c.Reads() {
@@ -32,7 +32,7 @@ func errorKind(c *fields.Codec, number protowire.Number, k *bellows.Kind) {
 	}
 }
 
-// flushID is left out where it is none, as protobuf leaves out a message that is not set.
+// flushID encodes or decodes a flush; none is omitted, as protobuf omits a message that is not set.
 func flushID(c *fields.Codec, number protowire.Number, f *bellows.FlushID) {
 	c.Message(number, *f != bellows.FlushID{}, func() error {
 		fields.Num(c, 1, &f.Client)
@@ -49,7 +49,7 @@ func (p *Pair) fields(c *fields.Codec) error {
 	return nil
 }
 
-// unit is a unit of work. Whether its items are a range is for wholeUnit to say, when no more of it can come.
+// unit encodes or decodes a unit of work. wholeUnit checks whether its items are a range, once it is complete.
 func unit(c *fields.Codec, number protowire.Number, u *bellows.Unit) {
 	c.Message(number, true, func() error {
 		unitFields(c, u)
@@ -71,22 +71,22 @@ func wholeUnit(u *bellows.Unit) error {
 	return nil
 }
 
-// numbered is a unit with numbers, in the memory of several: a Result or a Task.
+// numbered encodes or decodes a unit with numbers, in the memory of several: a Result or a Task.
 func numbered(c *fields.Codec, u *bellows.Unit, list, memory *[]float64) error {
 	unit(c, 1, u)
 	c.Doubles(2, list, memory)
-	if !c.Has(1) {
+	if !c.HasField(1) {
 		return errNoUnit
 	}
 	return wholeUnit(u)
 }
 
-// results is a list of them, with their numbers, in the memory of several.
+// results encodes or decodes a list of them, with their numbers, in the memory of several.
 func results(c *fields.Codec, number protowire.Number, list, memory *[]Result, numbers *[]float64) {
 	fields.ListIn(c, number, list, memory, func(r *Result) error { return numbered(c, &r.Unit, &r.Values, numbers) })
 }
 
-// sent is what flushes have of tables, in the memory of several lists.
+// sent encodes or decodes what flushes contain per table, in the memory of several lists.
 func sent(c *fields.Codec, number protowire.Number, list, memory *[]audit.Sent) {
 	fields.ListIn(c, number, list, memory, func(s *audit.Sent) error {
 		fields.Num(c, 1, &s.Table)
@@ -99,9 +99,10 @@ func sent(c *fields.Codec, number protowire.Number, list, memory *[]audit.Sent) 
 	})
 }
 
-// runs is pairs as a packed list of four numbers for each run of partitions of one table and generation: the table, the first
-// of them, the generation, and how many there are. A flush of a dense table names all of its partitions, in few bytes. The pairs lie in
-// the memory of several lists, which together have no more elements than others have.
+// runs encodes or decodes pairs as a packed list of four numbers for each run of partitions of one table and
+// generation: the table, the first of them, the generation, and how many there are. A flush of a dense table names all
+// of its partitions in few bytes. The pairs lie in the memory of several lists, which together have no more elements
+// than other lists.
 func runs(c *fields.Codec, number protowire.Number, list, memory *[]Pair) {
 	pairs, runs, next := *list, 0, 0
 	for i := range pairs {
@@ -154,7 +155,7 @@ func addRun(run [4]uint64, to *[]Pair) error {
 	return nil
 }
 
-// after is the pair n partitions further.
+// after returns the pair n partitions further.
 func (p Pair) after(n int) Pair {
 	p.Ref.Partition += bellows.PartitionID(n)
 	return p

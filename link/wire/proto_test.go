@@ -122,7 +122,7 @@ func TestProto(t *testing.T) {
 	}
 }
 
-// unknown is what a message or one within it holds besides its fields.
+// unknown returns what a message or one within it holds besides its fields.
 func unknown(m protoreflect.Message) (u []byte) {
 	u = append(u, m.GetUnknown()...)
 	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {

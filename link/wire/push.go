@@ -19,11 +19,11 @@ const (
 	leaseEndSize = pairSize + 4
 )
 
-// A push is a head of fixed lengths, one entry for each pair, chunk and lease, and then their arrays in the same order, each where its element can be looked
-// at in place. A decoder reads both at once: heads gives what an entry says, r the array that it speaks of. So a lane has a push of
-// any size in memory once, as the payload that it came in, and adds it from there.
+// A push is a head of fixed lengths, with one entry for each pair, chunk and lease, followed by their arrays in the
+// same order, each aligned for use in place. A decoder reads both together: heads gives an entry, r its array. So a
+// lane has a push of any size in memory once, as the payload that it came in, and adds it from there.
 //
-// What the push and its done have in common (flush, clock, pairs) travels once.
+// The fields that a push shares with its done (flush, clock, pairs) travel once.
 
 const kindPush uint8 = 6
 
@@ -111,7 +111,7 @@ const resultSize = 32
 // noDone stands for that of a push without one.
 var noDone Done
 
-// pushedDone adds what a done has beside the push that carries it.
+// pushedDone adds the fields of a done that the push carrying it does not have.
 func (b *Batch) pushedDone(m *Push) {
 	d := m.Done
 	if d == nil {

@@ -12,8 +12,9 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Record is one number of the controller's stream: a flush, which nothing else makes count, or a control record. Whatever
-// changes what the controller does next is a record, so that another that has the records can go on.
+// Record is one number of the controller's stream: a flush, which only its record makes count, or a control record.
+// Everything that changes what the controller does next is a record, so that another controller with the records can
+// continue.
 type Record struct {
 	Number  bellows.CommitNumber
 	Flush   bellows.FlushID // none: the record is its Control
@@ -25,12 +26,13 @@ type Record struct {
 
 // Records are consecutive records for a lane, in order; or, from a lane, some that it has kept (Query).
 //
-// The controller says the same to all lanes, so that one message serves all of them (Share): within the node each gets the pointer, and the
-// first that is encoded for another node makes the payload for the rest. From Share on nobody changes it (TestSharedRecords); encoded has a lock of its own,
-// since the writers of several connections meet there and nowhere else. Each receiver frees the message: the last one gives it to the pool.
+// The controller sends the same to all lanes, so that one message serves all of them (Share): within the node each gets
+// the pointer, and the first that is encoded for another node makes the payload for the rest. From Share on it does not
+// change (TestSharedRecords). encoded has a lock of its own, since the writers of several connections meet only there.
+// Each receiver frees the message; the last one gives it to the pool.
 //
-// The lists of its records lie one behind the other in pairs, results and numbers, which a freed message keeps: a record copies what its done
-// has, and takes no memory of its own.
+// The lists of its records lie one after the other in pairs, results and numbers, which a freed message keeps: a record
+// copies the lists of its done and allocates nothing.
 type Records struct {
 	Term bellows.Term // of the controller
 	// Keep is the first record that lanes must keep: those below it are saved elsewhere. 0: all.
@@ -46,8 +48,8 @@ type Records struct {
 	encoded *encoded // nil: it has never had several receivers
 }
 
-// Share makes one message of several for as many receivers, each of whom frees it. It is encoded once for
-// all of them, and must not change any more.
+// Share makes one message of several for as many receivers, each of which frees it. It is encoded once for all of them,
+// and must not change any more.
 func (r *Records) Share(receivers int) {
 	r.shared = true
 	if r.encoded == nil {
@@ -147,7 +149,7 @@ func (r *Records) fields(c *fields.Codec) error {
 	return nil
 }
 
-// change is left out where it changes nothing.
+// change encodes or decodes a control record; an empty one is omitted.
 func change(c *fields.Codec, number protowire.Number, x *bellows.Control) {
 	c.Message(number, *x != bellows.Control{}, func() error { return controlFields(c, x) })
 }

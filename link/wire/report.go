@@ -7,13 +7,12 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Report is what a node has counted so far, for whoever watches the job. Each replaces those of the node
-// that were made before it.
+// Report holds a node's counters so far, for observers of the job. Each replaces the node's earlier ones.
 type Report struct {
 	Process uint32 // the system's number of the node's process
 	Millis  int64  // when it was made, by the node's own clock
 	Tally   tally.Tally
-	Leaves  uint32 // in how many milliseconds the process will be gone, as it was told; 0: it was not
+	Leaves  uint32 // milliseconds until the process ends, after a notice; 0: no notice
 }
 
 const kindReport uint8 = 78
@@ -32,7 +31,7 @@ func (m *Report) fields(c *fields.Codec) error {
 	return nil
 }
 
-// flows is frames and bytes of one class after the other.
+// flows encodes or decodes frames and bytes of each class in order.
 func flows(c *fields.Codec, number protowire.Number, t *tally.Traffic) {
 	c.Array(number, 2*len(t), func(i int) *int64 {
 		if i%2 == 0 {

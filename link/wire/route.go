@@ -7,9 +7,9 @@ import (
 	"bellows/link/wire/internal/fields"
 )
 
-// A route travels as what has changed in it, each change as the control record that makes it: who gets a Route and who hears of it by its records knows the same,
-// since both make it by the same function. One that begins gets all of it as changes of nothing, and in Begin what else
-// the records before would have told it.
+// A route travels as its changes, each as the control record that makes it. A receiver of a Route and a receiver of
+// records know the same, since both build it by the same function. A member that begins gets all of it as changes of
+// nothing, and in Begin whatever else the earlier records would have told it.
 
 const kindRoute uint8 = 87
 

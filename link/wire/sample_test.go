@@ -44,7 +44,7 @@ func (s sampler) need() Need {
 	return Need{bellows.CommitNumber(s.Uint64()), s.clock()}
 }
 
-// version is mostly that of a job's first route.
+// version returns mostly that of a job's first route.
 func (s sampler) version() bellows.RouteVersion {
 	return []bellows.RouteVersion{0, 0, 1, bellows.RouteVersion(s.Uint32())}[s.IntN(4)]
 }
@@ -276,13 +276,13 @@ func (s sampler) done() *Done {
 	return d
 }
 
-// donePush is a push with its done.
+// donePush returns a push with its done.
 func (s sampler) donePush() *Push {
 	d := s.done()
 	return &Push{Flush: d.Flush, Clock: d.Clock, Pairs: slices.Clone(d.Pairs), Done: d}
 }
 
-// slab is one of values or of keys.
+// slab returns one of values or of keys.
 func (s sampler) slab() *Slab {
 	m := &Slab{Ref: s.ref(), Kept: s.IntN(2) == 1, Slot: uint16(s.Uint32()), Term: bellows.Term(s.Uint32())}
 	if _, m.Keys = s.ids(); m.Keys == nil {
@@ -363,7 +363,7 @@ func differAt(at string, a, b reflect.Value) string {
 	return ""
 }
 
-// frame is one message as bytes.
+// frame returns one message as bytes.
 func frame(t testing.TB, e Envelope) []byte {
 	t.Helper()
 	var b Batch
@@ -373,7 +373,7 @@ func frame(t testing.TB, e Envelope) []byte {
 	return joined(t, &b)
 }
 
-// joined is what a batch writes.
+// joined returns what a batch writes.
 func joined(t testing.TB, b *Batch) []byte {
 	t.Helper()
 	f := slices.Concat(b.Buffers()...)

@@ -6,8 +6,9 @@ import (
 	"bellows/link/wire/internal/fields"
 )
 
-// What two nodes tell each other about a connection, below all actors: no role says it, and none hears it. Messages have no numbers on the wire: both ends count
-// what comes whole, stream by stream, and what Ack and Resume say are counts. So a number cannot be wrong for a message, only for a connection, which ends for it.
+// Messages between two nodes about a connection, below all actors: no role sends or receives them. Messages have no
+// numbers on the wire. Both ends count complete messages, stream by stream, and Ack and Resume carry counts. So a
+// number cannot be wrong for a message, only for a connection, which then ends.
 
 // Ack says how many messages have come whole over a session: those that the controller says or hears, and the others.
 type Ack struct{ Received [2]uint64 }
@@ -27,7 +28,7 @@ type Bye struct{}
 type Mark struct {
 	Local
 	Weight int    // the sender's
-	Life   uint32 // the sender's, too
+	Life   uint32 // the sender's
 }
 
 const kindAck uint8 = 84

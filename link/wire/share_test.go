@@ -9,7 +9,7 @@ import (
 )
 
 // TestSharedRecords sends one message to many receivers at once: each gets the bytes of a message of its own, and the
-// message is used again only when the last has freed it.
+// message is reused only when the last has freed it.
 func TestSharedRecords(t *testing.T) {
 	const receivers = 8
 	unit := bellows.Unit{Split: 3, Clock: 7, Items: bellows.Range{Begin: 1, End: 9}}
@@ -53,7 +53,7 @@ func TestSharedRecords(t *testing.T) {
 	}
 }
 
-// TestSharedRecordsAreChecked wants every receiver of what cannot travel to be told.
+// TestSharedRecordsAreChecked wants every receiver to get the error of a message that cannot be encoded.
 func TestSharedRecordsAreChecked(t *testing.T) {
 	t.Parallel()
 	m := &Records{List: make([]Record, listMax+1)}

@@ -12,8 +12,9 @@ const (
 	standingMax = 8 + pending.Most*waitSize
 )
 
-// A question and its answer have one form: the lane fills in of each wait what it is behind. An answer comes behind all that the lane has answered before, so
-// that a client that is told that its question is not there knows that it was lost, and not that it was overtaken.
+// A question and its answer have one form: the lane fills in what each wait depends on. An answer follows everything
+// that the lane has answered before. So a client that learns that its request is unknown knows that it was lost, not
+// overtaken.
 
 const kindInquiry uint8 = 14
 

@@ -5,7 +5,7 @@ import (
 	"bellows/link/wire/internal/fields"
 )
 
-// Term is that of the controller that says a message; 0: its kind has none.
+// Term returns the term of the controller that sent a message; 0: its kind has none.
 func (e Envelope) Term() bellows.Term {
 	switch m := e.Message.(type) {
 	case *Records:

@@ -1,9 +1,8 @@
-// Package mem is the transport's fake: connections between nodes of one process, over memory. It shakes the same hands,
-// cuts the same frames and keeps the same times as the real ones, and like a socket it holds a bounded number of bytes
-// that nobody has read yet.
+// Package mem is the transport's fake: connections in memory between nodes of one process. Its handshakes, frames and
+// timeouts are those of the real transports, and like a socket it buffers a bounded number of unread bytes.
 //
 // Make one Network, let each node Join it, and use what Join returns as any transport. Addresses are any text; an empty
-// one lets the network choose. The package refuses to lose, delay or reorder bytes: that is for the simulation.
+// one lets the network choose. It never loses, delays or reorders bytes; the simulation does that.
 package mem
 
 import (
@@ -17,12 +16,12 @@ import (
 
 	"bellows"
 	"bellows/link/transport"
-	"bellows/link/transport/door"
+	"bellows/link/transport/acceptor"
 	"bellows/link/wire"
 )
 
-// backlog is how many dialling nodes may wait outside a door.
-const backlog = 2 * door.Most
+// backlog is how many dialling nodes may wait outside a acceptor.
+const backlog = 2 * acceptor.MaxCallers
 
 // Network is a set of addresses. Nodes of different networks cannot reach each other.
 type Network struct {
@@ -31,10 +30,10 @@ type Network struct {
 	chosen    int // addresses that the network chose
 }
 
-// New is a network on which nobody listens.
+// New returns a network without listeners.
 func New() *Network { return &Network{listeners: map[string]*listener{}} }
 
-// Join is the transport of one node on the network. It fails if the configuration is wrong.
+// Join returns the transport of one node on the network. It fails if the configuration is wrong.
 func (n *Network) Join(c transport.Config) (transport.Transport, error) {
 	c, err := c.WithDefaults()
 	if err != nil {
@@ -60,7 +59,7 @@ func (n *node) Listen(address string) (transport.Listener, error) {
 		return nil, bellows.Errorf(bellows.Unavailable, "listen at", address, "a node listens there already")
 	}
 	l := &listener{node: n, address: address, dialled: make(chan *stream, backlog), closed: make(chan struct{})}
-	l.Door = door.New(address, l.next)
+	l.Acceptor = acceptor.New(address, l.next)
 	w.listeners[address] = l
 	return l, nil
 }
@@ -79,7 +78,7 @@ func (n *node) Dial(ctx context.Context, address string) (transport.Conn, error)
 	return n.open(ctx, "dial", address, s, n.config.Greet)
 }
 
-// Stream connects to an address as a stranger does, who need not speak as a node does.
+// Stream connects to an address as an unknown caller, which need not follow the protocol.
 func (n *Network) Stream(address string) (io.ReadWriter, error) {
 	return n.dial(address, transport.Config{})
 }
@@ -101,7 +100,7 @@ func (n *Network) dial(address string, c transport.Config) (*stream, error) {
 	}
 }
 
-// open shakes hands over a stream, within GreetTimeout and while ctx lives, and makes it a connection.
+// open shakes hands over a stream, within GreetTimeout and until ctx ends, and makes it a connection.
 func (n *node) open(ctx context.Context, op, place string, s *stream, hands func(io.ReadWriter) (transport.Hello, error)) (transport.Conn, error) {
 	slow := fmt.Errorf("no handshake within %v: %w", n.config.GreetTimeout, os.ErrDeadlineExceeded)
 	ctx, cancel := context.WithTimeoutCause(ctx, n.config.GreetTimeout, slow)
@@ -119,7 +118,7 @@ func (n *node) open(ctx context.Context, op, place string, s *stream, hands func
 }
 
 type listener struct {
-	*door.Door
+	*acceptor.Acceptor
 	node    *node
 	address string
 	dialled chan *stream
@@ -129,7 +128,7 @@ type listener struct {
 func (l *listener) Address() string { return l.address }
 
 // next waits for a caller.
-func (l *listener) next() (door.Greet, error) {
+func (l *listener) next() (acceptor.Greet, error) {
 	select {
 	case s := <-l.dialled:
 		return func(ctx context.Context, known func()) (transport.Conn, error) { return l.greet(ctx, s, known) }, nil
@@ -161,7 +160,7 @@ func (l *listener) Close() error {
 	}
 	delete(w.listeners, l.address)
 	close(l.closed)
-	l.Door.Close()
+	l.Acceptor.Close()
 	for {
 		select {
 		case s := <-l.dialled:
@@ -188,7 +187,7 @@ func (c *conn) WriteFrames(buffers [][]byte) error {
 	return nil
 }
 
-// Arrived is as transport.Meter says.
+// Arrived implements transport.Meter.
 func (c *conn) Arrived() uint64 { return c.reader.Arrived() }
 
 func (c *conn) ReadFrame() (wire.Header, []byte, error) {

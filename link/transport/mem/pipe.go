@@ -10,7 +10,7 @@ import (
 	"bellows/link/transport"
 )
 
-// pipeSize is how many bytes a pipe holds that nobody has read yet: as much as a small socket.
+// pipeSize is how many unread bytes a pipe holds: as much as a small socket.
 const pipeSize = 64 << 10
 
 // pipe carries bytes one way.
@@ -29,7 +29,7 @@ type stream struct {
 	config  transport.Config
 }
 
-// pair is two ends that are joined, with the times of their owners.
+// pair returns two ends that are joined, with the times of their owners.
 func pair(near, far transport.Config) (a, b *stream) {
 	there, back := &pipe{moved: make(chan struct{})}, &pipe{moved: make(chan struct{})}
 	return &stream{in: back, out: there, config: near}, &stream{in: there, out: back, config: far}
@@ -63,7 +63,7 @@ func (s *stream) Write(b []byte) (int, error) {
 	return sent, nil
 }
 
-// end closes both ways: this end is told why, whatever it was told before, and the other that nobody is there.
+// end closes both ways: this end fails with why, whatever it failed with before, and the other with a closed peer.
 func (s *stream) end(why error) {
 	s.in.end(why, nil)
 	s.out.end(nil, why)
@@ -85,7 +85,7 @@ func wait(moved <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-// wake tells whoever waits that the pipe has changed. The lock is held.
+// wake reports to all waiters that the pipe has changed. The lock is held.
 func (p *pipe) wake() {
 	close(p.moved)
 	p.moved = make(chan struct{})
@@ -106,7 +106,7 @@ func (p *pipe) end(read, write error) {
 	p.wake()
 }
 
-// take moves bytes out. If there are none and no error, it is worth another try when moved is closed.
+// take moves bytes out. If there are none and no error, try again when moved is closed.
 func (p *pipe) take(b []byte) (n int, moved chan struct{}, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -123,7 +123,7 @@ func (p *pipe) take(b []byte) (n int, moved chan struct{}, err error) {
 	return n, p.moved, nil
 }
 
-// put moves bytes in, as far as there is room. If there is none, it is worth another try when moved is closed.
+// put moves bytes in, as far as there is room. If there is none, try again when moved is closed.
 func (p *pipe) put(b []byte) (n int, moved chan struct{}, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"bellows/link/wire"
 )
 
-// pair is a connection from node 1 to node 2, both ends.
+// pair returns a connection from node 1 to node 2, both ends.
 func pair(t *testing.T, near, far transport.Config) (dialled, accepted transport.Conn) {
 	t.Helper()
 	network := mem.New()
@@ -99,7 +99,7 @@ func TestSilenceIsTimeWithoutBytes(t *testing.T) {
 	})
 }
 
-// encode is the frame of a beat.
+// encode returns the frame of a beat.
 func encode(t *testing.T) []byte {
 	var b wire.Batch
 	if err := b.Add(wire.Envelope{Message: &wire.Beat{}}); err != nil {

@@ -66,10 +66,10 @@ func BenchmarkRoundTrip(b *testing.B) {
 	}
 }
 
-// otherHost is an address of this host whose caller has another one, so that the two are taken for two hosts.
+// otherHost is an address of this host whose caller has a different one, so that they count as two hosts.
 const otherHost = "tcp:127.0.0.2:0"
 
-// alternate does one and then the other, n times.
+// alternate calls one and then the other, n times.
 func alternate(n int, one, other func() error) error {
 	for range n {
 		if err := one(); err != nil {
@@ -82,7 +82,7 @@ func alternate(n int, one, other func() error) error {
 	return nil
 }
 
-// batch is how many small pushes leave in one write.
+// batch returns how many small pushes leave in one write.
 func batch(size int) int { return max(1, 32<<10/size) }
 
 func pushFrames(b *testing.B, address string, size int, format vec.Format) {
@@ -150,7 +150,7 @@ func get(c net.Conn, b []byte) error {
 	return err
 }
 
-// plainPair is both ends of a connection of package net.
+// plainPair returns both ends of a connection of package net.
 func plainPair(b *testing.B, network string) (from, to net.Conn) {
 	b.Helper()
 	place := "127.0.0.1:0"
@@ -195,7 +195,7 @@ func measure(b *testing.B, size int, send, receive func(n int) error) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "frames/s")
 }
 
-// processorTime is what this process has used of its processors.
+// processorTime returns what this process has used of its processors.
 func processorTime(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -204,7 +204,7 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// connected is both ends of a connection from node 1 to node 2.
+// connected returns both ends of a connection from node 1 to node 2.
 func connected(b *testing.B, address string) (from, to transport.Conn) {
 	b.Helper()
 	transports := [2]transport.Transport{}

@@ -59,7 +59,7 @@ func newConn(c net.Conn, over *sealed, config transport.Config, peer transport.H
 	if s, ok := c.(syscall.Conn); ok {
 		if raw, err := s.SyscallConn(); err == nil {
 			n.raw = raw
-			if over == nil { // else what is tried would be encrypted while somebody reads
+			if over == nil { // else a try would be encrypted during a read
 				n.try = n.tryWrite
 			}
 		}
@@ -67,10 +67,10 @@ func newConn(c net.Conn, over *sealed, config transport.Config, peer transport.H
 	return n
 }
 
-// BeforeWait is as transport.NonBlockingConn says.
+// BeforeWait implements transport.NonBlockingConn.
 func (c *conn) BeforeWait(f func()) { c.source.listen(c.raw, f) }
 
-// TryFrames is as transport.NonBlockingConn says.
+// TryFrames implements transport.NonBlockingConn.
 func (c *conn) TryFrames(buffers [][]byte) (rest [][]byte) {
 	if len(buffers) == 0 || c.try == nil || c.broken != nil || len(buffers) > tryMost {
 		return buffers
@@ -83,7 +83,7 @@ func (c *conn) TryFrames(buffers [][]byte) (rest [][]byte) {
 	return rest
 }
 
-// tryWrite is one write of what is to be tried; the connection's descriptor never waits.
+// tryWrite returns one write of what is to be tried; the connection's descriptor never waits.
 func (c *conn) tryWrite(fd uintptr) (done bool) {
 	n, err := writeNow(int(fd), c.trying)
 	if err != nil {
@@ -102,7 +102,7 @@ func (c *conn) tryWrite(fd uintptr) (done bool) {
 	return true
 }
 
-// Arrived is as transport.Meter says.
+// Arrived implements transport.Meter.
 func (c *conn) Arrived() uint64 { return c.reader.Arrived() }
 
 func (c *conn) Remote() string        { return c.remote }
@@ -128,8 +128,8 @@ type source struct {
 	net     net.Conn
 	silence time.Duration // 0: none
 
-	// Where somebody wants to know before a read waits.
-	raw    syscall.RawConn // nil: nobody
+	// For a call before a read waits.
+	raw    syscall.RawConn // nil: not used
 	before func()
 	read   func(fd uintptr) bool
 	buffer []byte // of the read under way
@@ -142,7 +142,7 @@ func (s *source) listen(raw syscall.RawConn, f func()) {
 	s.raw, s.before, s.read = raw, f, s.readNow
 }
 
-// readNow is one read that does not wait; false: nothing has come.
+// readNow returns one read that does not wait; false: nothing has come.
 func (s *source) readNow(fd uintptr) (done bool) {
 	for {
 		s.n, s.err = syscall.Read(int(fd), s.buffer)
@@ -157,7 +157,7 @@ func (s *source) readNow(fd uintptr) (done bool) {
 	}
 }
 
-// next is net's Read, told before it waits.
+// next is net's Read, with a call before it waits.
 func (s *source) next(b []byte) (int, error) {
 	if s.raw == nil {
 		return s.net.Read(b)
@@ -256,8 +256,8 @@ func (c *conn) sendVector() error {
 	return nil
 }
 
-// plain is the cause of an error of package net, without the addresses, which ours have already. What a dead peer or a
-// vanished host leaves behind is the end of the stream.
+// plain returns the cause of an error of package net, without the addresses, which our errors already have. After a
+// dead peer or a vanished host that is the end of the stream.
 func plain(err error) error {
 	if op := (*net.OpError)(nil); errors.As(err, &op) && op.Err != nil {
 		err = op.Err

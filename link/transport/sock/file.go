@@ -35,8 +35,8 @@ func prepare(place string) error {
 	return unlinkStale(place)
 }
 
-// unlinkStale removes a socket on which nobody listens. Two processes that do so at the same time for one path may remove
-// each other's: a path belongs to one node of one run.
+// unlinkStale removes a socket on which no process listens. Two processes that do so at the same time for one path may
+// remove each other's: a path belongs to one node of one run.
 func unlinkStale(place string) error {
 	info, err := os.Lstat(place)
 	switch {

@@ -11,7 +11,7 @@ import (
 
 	"bellows"
 	"bellows/link/transport"
-	"bellows/link/transport/door"
+	"bellows/link/transport/acceptor"
 )
 
 // acceptPause is how long the listener waits after an error of the system, such as too many open files, before it asks
@@ -19,7 +19,7 @@ import (
 const acceptPause = 50 * time.Millisecond
 
 type listener struct {
-	*door.Door
+	*acceptor.Acceptor
 	sockets *sockets
 	net     net.Listener
 	address string
@@ -42,9 +42,9 @@ func (s *sockets) Listen(address string) (transport.Listener, error) {
 		address: network + ":" + l.Addr().String(),
 		unix:    network == "unix",
 	}
-	n.Door = door.New(n.address, n.next)
+	n.Acceptor = acceptor.New(n.address, n.next)
 	n.close = sync.OnceValue(func() error {
-		defer n.Door.Close()
+		defer n.Acceptor.Close()
 		return l.Close()
 	})
 	return n, nil
@@ -77,7 +77,7 @@ func (l *listener) Address() string { return l.address }
 func (l *listener) Close() error    { return l.close() }
 
 // next waits for a caller.
-func (l *listener) next() (door.Greet, error) {
+func (l *listener) next() (acceptor.Greet, error) {
 	c, err := l.net.Accept()
 	switch {
 	case err == nil:
@@ -103,7 +103,7 @@ func (l *listener) greet(ctx context.Context, c net.Conn, known func()) (transpo
 			if foreign != nil { // told in the handshake, so that the other side can print it
 				return foreign
 			}
-			if err := is.node(peer); err != nil { // likewise
+			if err := is.node(peer); err != nil { // as above
 				return err
 			}
 			known()

@@ -77,7 +77,7 @@ func connect(t *testing.T, l transport.Listener) {
 	require.NoError(t, errors.Join(err, <-failed))
 }
 
-// private is a folder for sockets.
+// private returns a folder for sockets.
 func private(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -128,7 +128,7 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 			"":                                 "no handshake within 20ms",
 			"BELLOWS\n":                        "no handshake within 20ms",
 			strings.Repeat("GET / HTTP", 10):   "another program",
-			strings.Repeat("\x16\x03\x01", 20): "it speaks TLS, and here nobody does",
+			strings.Repeat("\x16\x03\x01", 20): "it speaks TLS, and this side does not",
 		} {
 			c, err := net.Dial(network, place)
 			require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 	"bellows/link/wire"
 )
 
-// prompts is both ends of a connection, over each network.
+// prompts returns both ends of a connection, over each network.
 func prompts(t *testing.T) map[string][2]transport.NonBlockingConn {
 	t.Helper()
 	ends := map[string][2]transport.NonBlockingConn{}
@@ -33,7 +33,7 @@ func prompts(t *testing.T) map[string][2]transport.NonBlockingConn {
 	return ends
 }
 
-// rows is a frame of values, as buffers.
+// rows returns a frame of values, as buffers.
 func rows(t *testing.T, request uint64, values int) [][]byte {
 	t.Helper()
 	var b wire.Batch
@@ -47,7 +47,7 @@ func TestTriesKeepTheStream(t *testing.T) {
 	t.Parallel()
 	for name, ends := range prompts(t) {
 		sent, rest := uint64(0), [][]byte(nil)
-		for len(rest) == 0 { // nobody reads yet, so that this ends
+		for len(rest) == 0 { // no reader yet, so that this ends
 			rest = ends[0].TryFrames(rows(t, sent, 100_000))
 			sent++
 		}
@@ -75,7 +75,7 @@ func TestTriesKeepTheStream(t *testing.T) {
 	}
 }
 
-// TestTriesReportInTheNextWrite closes a connection under one who tries.
+// TestTriesReportInTheNextWrite closes a connection while the other side tries to write.
 func TestTriesReportInTheNextWrite(t *testing.T) {
 	t.Parallel()
 	for name, ends := range prompts(t) {
@@ -134,7 +134,7 @@ func TestReadersTellBeforeTheyWait(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		if err := <-read; err == nil {
-			t.Errorf("%s: a read went on after the peer had closed", name)
+			t.Errorf("%s: a read continued after the peer had closed", name)
 		}
 	}
 }

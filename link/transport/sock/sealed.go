@@ -43,10 +43,12 @@ const (
 	recordMost   = 17 << 10
 )
 
-// below is the connection, as TLS sees it: reads end after a silence, and writes when nothing leaves for a whole stall. What is written is
-// gathered once hands have been shaken. TLS takes any timeout of a write for the end, and so the times are kept here.
+// below is the connection under TLS: reads end after a silence, and writes when nothing leaves for a whole stall. Once
+// the handshake is over, writes are gathered. TLS treats any timeout of a write as the end, and so the times are kept
+// here.
 //
-// Lock: mu, of gathered: TLS writes for whoever reads, too, where the other side wants another key. It is held while what is gathered is written.
+// Lock: mu, of gathered: TLS also writes for a reader, when the other side wants another key. It is held while gathered
+// records are written.
 type below struct {
 	net.Conn
 	in    io.Reader // nil: hands are being shaken

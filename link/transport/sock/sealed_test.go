@@ -23,7 +23,7 @@ func issuer(t testing.TB) *secure.Authority {
 	return a
 }
 
-// far is a node whose connections are all as between two hosts. by is whose certificate it has; nil: nobody's.
+// far returns a node that treats all connections as between two hosts. by issues its certificate; nil: it has none.
 func far(t testing.TB, c transport.Config, by *secure.Authority, as secure.Name) *sockets {
 	t.Helper()
 	i, err := secure.NewIdentity()
@@ -62,9 +62,9 @@ func hello(n bellows.NodeID) transport.Config {
 	return transport.Config{Self: transport.Hello{Node: n, Token: transport.Token{1}}}
 }
 
-// TestWhoHasNoRightCertificateIsTurnedAway, and both sides know why: a certificate of another job, of another node or of another role, none, and a
-// side that does not encrypt where the other does. To try again mends none of these.
-func TestWhoHasNoRightCertificateIsTurnedAway(t *testing.T) {
+// TestWrongCertificateIsRejected checks that both sides know why: a certificate of another job, node or role, none, and
+// a side that does not encrypt where the other does. Another try helps with none of these.
+func TestWrongCertificateIsRejected(t *testing.T) {
 	t.Parallel()
 	a, b := issuer(t), issuer(t)
 	plainly := func(n bellows.NodeID) *sockets {
@@ -84,7 +84,7 @@ func TestWhoHasNoRightCertificateIsTurnedAway(t *testing.T) {
 		"another role's caller":  {far(t, hello(2), a, secure.Name{Role: secure.Agent, ID: "node-2"}), far(t, hello(1), a, NodeName(1)), "its certificate is of agent node-2", "its certificate is of agent node-2", true},
 		"an answer without one":  {far(t, hello(2), a, NodeName(2)), far(t, hello(1), nil, secure.Name{}), "it has refused", "holds no certificate yet", true},
 		"plain text to TLS":      {plainly(2), far(t, hello(1), a, NodeName(1)), "", "it does not speak TLS, which is wanted here", false},
-		"TLS to what knows none": {far(t, hello(2), a, NodeName(2)), plainly(1), "it closed the connection instead of speaking TLS", "it speaks TLS, and here nobody does", false},
+		"TLS to what knows none": {far(t, hello(2), a, NodeName(2)), plainly(1), "it closed the connection instead of speaking TLS", "it speaks TLS, and this side does not", false},
 	} {
 		_, _, dialErr, acceptErr := meet(t, c.dialler, c.listener, "tcp:127.0.0.1:0")
 		if dialErr == nil || !strings.Contains(dialErr.Error(), c.dialled) || c.hopeless != (bellows.KindOf(dialErr) == bellows.Refused) {
@@ -96,8 +96,8 @@ func TestWhoHasNoRightCertificateIsTurnedAway(t *testing.T) {
 	}
 }
 
-// TestACallerWithoutACertificate is told so in the handshake.
-func TestACallerWithoutACertificate(t *testing.T) {
+// TestCallerWithoutACertificate learns in the handshake that it needs one.
+func TestCallerWithoutACertificate(t *testing.T) {
 	t.Parallel()
 	is := identified{sealed: true, err: errors.New("it shows no certificate")}
 	if err := is.node(transport.Hello{Node: 1}); err == nil || !strings.Contains(err.Error(), "it shows no certificate") {
@@ -126,8 +126,8 @@ func TestWithinAHostNothingIsEncrypted(t *testing.T) {
 	}
 }
 
-// TestAStalledPeerIsGivenUpOverTLS: the time begins anew whenever something leaves.
-func TestAStalledPeerIsGivenUpOverTLS(t *testing.T) {
+// TestStalledPeerIsGivenUpOverTLS checks that the time starts again whenever bytes leave.
+func TestStalledPeerIsGivenUpOverTLS(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		x, y := net.Pipe()

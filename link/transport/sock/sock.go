@@ -3,19 +3,20 @@
 //	tcp:127.0.0.1:0            a host or IP address, and a port; port 0 lets the system choose one
 //	unix:/run/bellows/3.sock   a path; its folder is made if it is missing
 //
-// Unix sockets join processes of one user on one host. Their folder must be open to its owner alone (mode 0700) and the
-// socket is too (0600); on Linux each side asks the kernel besides whether the other process has its user. Elsewhere the
-// modes are all that protects it. A socket file that a dead process left behind is replaced; one on which somebody
-// listens, and a file of any other kind, is an error.
+// Unix sockets join processes of one user on one host. Their folder must be open to its owner alone (mode 0700), and
+// the socket is 0600; on Linux each side also asks the kernel whether the other process has its user. Elsewhere the
+// modes are the only protection. A socket file that a dead process left is replaced; one with a listening process, and
+// a file of any other kind, is an error.
 //
-// TCP connections send at once (no Nagle) and probe a silent peer, so that a host that vanished is found within half a
-// minute even without Config.ReadSilence. Where bytes are under way to it that takes the system's own patience, which
-// Linux is told to bound likewise, and others may stretch to many minutes.
+// TCP connections send at once (no Nagle) and probe a silent peer, so that a vanished host is found within half a
+// minute even without Config.ReadSilence. While bytes are under way to it, the system's own timeout applies. Linux is
+// asked to bound that as well; other systems may take many minutes.
 //
-// Between hosts a Transport of Secured encrypts; within one it does not, and writes and reads are the same as without it.
+// Between hosts a Transport of Secured encrypts. Within one host it does not, and writes and reads are the same as
+// without it.
 //
-// Make a Transport with New, or with Secured, for each Config, and see package transport for what to do with it. Listeners shake hands as
-// package door does; otherwise the package starts no goroutine: it works in those that call it.
+// Make a Transport with New, or with Secured, for each Config, and see package transport for its use. Listeners shake
+// hands as package acceptor does; otherwise the package starts no goroutine: it works in those that call it.
 package sock
 
 import (
@@ -37,8 +38,8 @@ import (
 // keepAlive finds a vanished host in idle + interval x count = 25 s.
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 3}
 
-// unacknowledged is how long bytes may be under way before Linux gives a TCP connection up: as long as keepAlive takes, and
-// longer than a write may stall, so that the writer's error comes first.
+// unacknowledged returns how long bytes may be under way before Linux gives a TCP connection up: as long as keepAlive
+// takes, and longer than a write may stall, so that the writer's error comes first.
 func unacknowledged(stall time.Duration) time.Duration { return max(25*time.Second, 2*stall) }
 
 // past is a deadline that ends what is under way.
@@ -51,7 +52,7 @@ type sockets struct {
 	plain    func(net.Conn) bool  // connections that are not
 }
 
-// New is the transport of one node. It fails if the configuration is wrong.
+// New returns the transport of one node. It fails if the configuration is wrong.
 func New(c transport.Config) (transport.Transport, error) {
 	c, err := c.WithDefaults()
 	if err != nil {
@@ -60,10 +61,10 @@ func New(c transport.Config) (transport.Transport, error) {
 	return &sockets{config: c, check: sameUser}, nil
 }
 
-// Secured is New for a node whose job may be on several hosts: connections between two of them are of TLS 1.3, at which both sides show
-// certificates of the job's authority, each of the node that it says it is. A caller who is not known yet costs what TLS keeps of a handshake besides, at most
-// 64 KiB, and 256 KiB where it sends that much of a certificate. Within a host they are as those of New. Both sides see from the
-// addresses of a connection's ends which it is.
+// Secured is New for a node whose job may use several hosts: connections between two of them use TLS 1.3, and both
+// sides show certificates of the job's authority for the node that they claim to be. An unknown caller costs in
+// addition what TLS keeps of a handshake: at most 64 KiB, and 256 KiB if it sends that much of a certificate.
+// Connections within a host are those of New. Both sides decide by the addresses of a connection's ends.
 func Secured(c transport.Config, i *secure.Identity) (transport.Transport, error) {
 	c, err := c.WithDefaults()
 	if err != nil {
@@ -72,7 +73,7 @@ func Secured(c transport.Config, i *secure.Identity) (transport.Transport, error
 	return &sockets{config: c, check: sameUser, identity: i, plain: secure.SameHost}, nil
 }
 
-// NodeName is the name in the certificate of a node.
+// NodeName returns the name in the certificate of a node.
 func NodeName(n bellows.NodeID) secure.Name {
 	return secure.Name{Role: secure.Node, ID: fmt.Sprintf("node-%d", n)}
 }
@@ -118,13 +119,13 @@ func (s *sockets) Number(n, of uint8) transport.Transport {
 	return &numbered
 }
 
-// bounded is ctx with the time of a handshake.
+// bounded returns ctx with the timeout of a handshake.
 func (s *sockets) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	slow := fmt.Errorf("no handshake within %v: %w", s.config.GreetTimeout, os.ErrDeadlineExceeded)
 	return context.WithTimeoutCause(ctx, s.config.GreetTimeout, slow)
 }
 
-// because is err, or why ctx ended, of which err is then the consequence.
+// because returns err, or the reason why ctx ended, of which err is then the consequence.
 func because(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -132,14 +133,14 @@ func because(ctx context.Context, err error) error {
 	return plain(err)
 }
 
-// identified is what a certificate says of the other side: who it is, or why that is not known. Of a connection without TLS it says nothing.
+// identified is the name on the other side's certificate, or why that is not known. Without TLS it is empty.
 type identified struct {
 	sealed bool
 	name   secure.Name
 	err    error
 }
 
-// node refuses a peer that is not whom its certificate is of.
+// node refuses a peer whose certificate names another node.
 func (i identified) node(peer transport.Hello) error {
 	if i.sealed && i.err == nil && i.name != NodeName(peer.Node) {
 		return &secure.Stranger{Err: fmt.Errorf("it says that it is node %d, and its certificate is of %s", peer.Node, i.name)}
@@ -147,14 +148,14 @@ func (i identified) node(peer transport.Hello) error {
 	return i.err
 }
 
-// seal encrypts a connection with another host. Who has called may not be known then: its caller says so in the handshake of ours.
+// seal encrypts a connection with another host. The caller's name may be unknown then: our own handshake sends it.
 func (s *sockets) seal(ctx context.Context, c net.Conn, dials bool) (*sealed, identified, error) {
 	if _, tcp := c.(*net.TCPConn); !tcp || s.identity == nil || s.plain(c) {
 		return nil, identified{}, nil
 	}
 	l := &sealed{below: &below{Conn: c}}
 	if dials {
-		l.stream = tls.Client(l.below, s.identity.Client(secure.Is(secure.Node)))
+		l.stream = tls.Client(l.below, s.identity.Client(secure.AdmitRole(secure.Node)))
 	} else {
 		l.stream = tls.Server(l.below, s.identity.Server())
 	}
@@ -169,7 +170,7 @@ func (s *sockets) seal(ctx context.Context, c net.Conn, dials bool) (*sealed, id
 	return l, is, nil
 }
 
-// open shakes hands over a new connection while ctx lives.
+// open shakes hands over a new connection until ctx ends.
 func (s *sockets) open(ctx context.Context, op, place string, c net.Conn, dials bool, hands func(io.ReadWriter, identified) (transport.Hello, error)) (transport.Conn, error) {
 	if err := bound(c, unacknowledged(s.config.WriteStall)); err != nil {
 		c.Close()

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sameUser asks the kernel who opened the other end of a Unix socket: the process that dialled, or the one that listens.
+// sameUser asks the kernel which user opened the other end of a Unix socket: the process that dialled, or the listener.
 func sameUser(c net.Conn) error {
 	u, ok := c.(*net.UnixConn)
 	if !ok {
@@ -47,11 +47,12 @@ func bound(c net.Conn, d time.Duration) error {
 	})
 }
 
-// writeNow is one call of the system, which takes what it can.
+// writeNow makes one system call, which takes what it can.
 //
-// Turned down: Writev of golang.org/x/sys. It tells the race detector that it has read when the call is over, and by then the other end
-// may have all, have said so, and the memory may be the next message's. That the kernel orders these two the detector cannot see: it
-// called it a race (TestNothingComesOfChurn of bench/protocol --only churn). A write of several buffers by package net does not tell it either.
+// Rejected: Writev of golang.org/x/sys. It reports its reads to the race detector when the call is over. By then the
+// other end may have everything and have acknowledged it, and the memory may hold the next message. The detector cannot
+// see that the kernel orders these two: it called it a race (TestNothingComesOfChurn of bench/protocol --only churn). A
+// write of several buffers by package net does not report them either.
 func writeNow(fd int, buffers [][]byte) (int, error) {
 	var room [tryMost]unix.Iovec
 	list := room[:0]

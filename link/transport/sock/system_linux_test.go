@@ -46,8 +46,8 @@ func TestSameUserAsksTheKernel(t *testing.T) {
 	}
 }
 
-// as is the transport of a node that checks users by the given function.
-func as(t *testing.T, node bellows.NodeID, check func(net.Conn) error) *sockets {
+// nodeChecking returns the transport of a node that checks users by the given function.
+func nodeChecking(t *testing.T, node bellows.NodeID, check func(net.Conn) error) *sockets {
 	t.Helper()
 	c, err := transport.Config{Self: transport.Hello{Node: node, Token: transport.Token{1}}}.WithDefaults()
 	require.NoError(t, err)
@@ -70,7 +70,7 @@ func meet(t *testing.T, dialler, listener *sockets, address string) (dialled, ac
 	return dialled, accepted, dialErr, acceptErr
 }
 
-// TestOtherUsersAreRefused has either side find another user at the other end. The dialling side then says nothing at all.
+// TestOtherUsersAreRefused has either side find another user at the other end. The dialling side then sends nothing.
 func TestOtherUsersAreRefused(t *testing.T) {
 	t.Parallel()
 	foreign := func(net.Conn) error { return compare(unix.Ucred{Pid: 7, Uid: 4711}, os.Geteuid()) }
@@ -82,7 +82,7 @@ func TestOtherUsersAreRefused(t *testing.T) {
 		"the dialler's":  {sameUser, foreign, "user 4711"},
 	} {
 		address := "unix:" + filepath.Join(t.TempDir(), "s", "s")
-		_, _, dialErr, acceptErr := meet(t, as(t, 1, c.dial), as(t, 2, c.accept), address)
+		_, _, dialErr, acceptErr := meet(t, nodeChecking(t, 1, c.dial), nodeChecking(t, 2, c.accept), address)
 		if dialErr == nil || !strings.Contains(dialErr.Error(), "user 4711") {
 			t.Errorf("%s user, dialled: %v", name, dialErr)
 		}
@@ -95,7 +95,7 @@ func TestOtherUsersAreRefused(t *testing.T) {
 // TestConnectionsAreWatched asks the kernel what it does about hosts that vanish, at both ends.
 func TestConnectionsAreWatched(t *testing.T) {
 	t.Parallel()
-	a, b, dialErr, acceptErr := meet(t, as(t, 1, sameUser), as(t, 2, sameUser), "tcp:127.0.0.1:0")
+	a, b, dialErr, acceptErr := meet(t, nodeChecking(t, 1, sameUser), nodeChecking(t, 2, sameUser), "tcp:127.0.0.1:0")
 	require.NoError(t, errors.Join(dialErr, acceptErr))
 	defer a.Close()
 	defer b.Close()

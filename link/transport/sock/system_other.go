@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// sameUser leaves it to the modes of folder and socket who may connect.
+// sameUser relies on the modes of folder and socket.
 func sameUser(net.Conn) error { return nil }
 
 // bound leaves it to the system how long it waits for an acknowledgement.

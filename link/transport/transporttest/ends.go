@@ -12,13 +12,13 @@ import (
 
 	"bellows"
 	"bellows/link/transport"
-	"bellows/link/transport/door"
+	"bellows/link/transport/acceptor"
 )
 
 func (s suite) introductions(t *testing.T) {
-	far := as(2, 0)
+	far := configFor(2, 0)
 	far.Self.Lowest, far.Self.Highest = 1, 5
-	near := as(7, 3)
+	near := configFor(7, 3)
 	near.Admit = transport.Only(2)
 	a, b := s.pair(t, near, far)
 	if p := b.Peer(); p.Node != 7 || p.Number != 3 || p.Highest != transport.VersionHighest || p.Token != (transport.Token{}) {
@@ -32,9 +32,9 @@ func (s suite) introductions(t *testing.T) {
 	}
 }
 
-// refusals wants the same printable sentence on both sides, and a listener that goes on.
+// refusals wants the same printable sentence on both sides, and a listener that continues.
 func (s suite) refusals(t *testing.T) {
-	far := as(2, 0)
+	far := configFor(2, 0)
 	far.Admit = transport.Only(1)
 	l := s.listen(t, far)
 	because := func(why string) func(transport.Hello) error {
@@ -52,7 +52,7 @@ func (s suite) refusals(t *testing.T) {
 		"at length":          {func(c *transport.Config) { c.Admit = because(strings.Repeat("é", 400)) }, transport.Unexpected, 1},
 		"in colours":         {func(c *transport.Config) { c.Admit = because("\x1b[31mno\r\n\xff") }, transport.Unexpected, 1},
 	} {
-		dialler := as(1, 0)
+		dialler := configFor(1, 0)
 		c.dialler(&dialler)
 		m := s.meet(t, l, dialler)
 		var near, far *transport.Refusal
@@ -73,30 +73,30 @@ func (s suite) refusals(t *testing.T) {
 			t.Errorf("%s: the kinds are %d and %d", name, bellows.KindOf(m.dialErr), bellows.KindOf(m.acceptEr))
 		}
 	}
-	if m := s.meet(t, l, as(1, 0)); m.dialErr != nil || m.acceptEr != nil {
+	if m := s.meet(t, l, configFor(1, 0)); m.dialErr != nil || m.acceptEr != nil {
 		t.Fatalf("after refusals: dial: %v; accept: %v", m.dialErr, m.acceptEr)
 	}
 }
 
-// patient is a configuration whose handshakes are not given up while a test runs.
+// patient returns a configuration whose handshakes do not time out during a test.
 func patient(node bellows.NodeID) transport.Config {
-	c := as(node, 0)
+	c := configFor(node, 0)
 	c.GreetTimeout = time.Hour
 	return c
 }
 
-// strangers connect before a node does, as many as a listener has places, and then more, and say nothing for longer than
-// the test may take.
-func (s suite) strangers(t *testing.T) {
+// silentCallers connect before a node does, as many as a listener has places, and then more. They send nothing for
+// longer than the test may take.
+func (s suite) silentCallers(t *testing.T) {
 	l := s.listen(t, patient(2))
 	if _, err := l.Accept(ended(t)); err == nil { // the listener's work has begun
 		t.Error("accepted nobody")
 	}
-	for n := range door.Most + 5 {
+	for n := range acceptor.MaxCallers + 5 {
 		s.stranger(t, l.Address())
-		if n >= door.Most { // the oldest makes room
+		if n >= acceptor.MaxCallers { // the oldest makes room
 			if _, err := l.Accept(t.Context()); err == nil || bellows.KindOf(err) != bellows.Unavailable || !strings.Contains(err.Error(), "token") {
-				t.Errorf("stranger %d was turned away: %v", n-door.Most, err)
+				t.Errorf("unknown caller %d was rejected: %v", n-acceptor.MaxCallers, err)
 			}
 		}
 	}
@@ -105,7 +105,7 @@ func (s suite) strangers(t *testing.T) {
 	}
 }
 
-// known begins a handshake, lets strangers come until they push each other out, and ends it.
+// known begins a handshake, lets unknown callers come until they evict each other, and ends the handshake.
 func (s suite) known(t *testing.T) {
 	l := s.listen(t, patient(2))
 	if _, err := l.Accept(ended(t)); err == nil {
@@ -120,17 +120,17 @@ func (s suite) known(t *testing.T) {
 	}
 	var dialled transport.Conn
 	var dialErr error
-	together(
+	runConcurrently(
 		func() { dialled, dialErr = s.open(t, slow).Dial(t.Context(), l.Address()) },
 		func() {
 			<-answered
-			for n := range door.Most + 2 {
+			for n := range acceptor.MaxCallers + 2 {
 				s.stranger(t, l.Address())
-				if n < door.Most-1 {
+				if n < acceptor.MaxCallers-1 {
 					continue
 				}
 				if _, err := l.Accept(t.Context()); err == nil || !strings.Contains(err.Error(), "token") {
-					t.Errorf("stranger %d was turned away: %v", n-door.Most+1, err)
+					t.Errorf("unknown caller %d was rejected: %v", n-acceptor.MaxCallers+1, err)
 				}
 			}
 			close(goOn)
@@ -149,9 +149,9 @@ func (s suite) known(t *testing.T) {
 }
 
 func (s suite) nobody(t *testing.T) {
-	l := s.listen(t, as(2, 0))
+	l := s.listen(t, configFor(2, 0))
 	l.Close()
-	c, err := s.open(t, as(1, 0)).Dial(t.Context(), l.Address())
+	c, err := s.open(t, configFor(1, 0)).Dial(t.Context(), l.Address())
 	if c != nil || bellows.KindOf(err) != bellows.Unavailable || !strings.Contains(err.Error(), l.Address()) {
 		t.Errorf("dialled %v, %v", c, err)
 	}
@@ -159,8 +159,8 @@ func (s suite) nobody(t *testing.T) {
 
 // unaccepted dials a listener that shakes no hands.
 func (s suite) unaccepted(t *testing.T) {
-	l := s.listen(t, as(2, 0))
-	hasty := as(1, 0)
+	l := s.listen(t, configFor(2, 0))
+	hasty := configFor(1, 0)
 	hasty.GreetTimeout = 20 * time.Millisecond
 	c, err := s.open(t, hasty).Dial(t.Context(), l.Address())
 	if c != nil || !errors.Is(err, os.ErrDeadlineExceeded) || !strings.Contains(err.Error(), l.Address()) {
@@ -168,16 +168,16 @@ func (s suite) unaccepted(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if c, err = s.open(t, as(1, 0)).Dial(ctx, l.Address()); c != nil || !errors.Is(err, context.DeadlineExceeded) {
+	if c, err = s.open(t, configFor(1, 0)).Dial(ctx, l.Address()); c != nil || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("dialled %v, %v", c, err)
 	}
 }
 
 func (s suite) unblocks(t *testing.T) {
-	a, b := s.pair(t, as(1, 0), as(2, 0))
+	a, b := s.pair(t, configFor(1, 0), configFor(2, 0))
 	for _, c := range []transport.Conn{a, b} {
 		var err error
-		together(
+		runConcurrently(
 			func() { _, _, err = c.ReadFrame() },
 			func() {
 				if err := c.Close(); err != nil {
@@ -196,11 +196,11 @@ func (s suite) unblocks(t *testing.T) {
 }
 
 func (s suite) unblocksWrite(t *testing.T) {
-	a, _ := s.pair(t, as(1, 0), as(2, 0))
+	a, _ := s.pair(t, configFor(1, 0), configFor(2, 0))
 	f := frame(t, 1, 100_000)
 	begun := make(chan struct{})
 	var err error
-	together(
+	runConcurrently(
 		func() {
 			write(t, a, f[:100])
 			close(begun)
@@ -216,10 +216,10 @@ func (s suite) unblocksWrite(t *testing.T) {
 
 // peerGone closes one end while the other writes and reads.
 func (s suite) peerGone(t *testing.T) {
-	a, b := s.pair(t, as(1, 0), as(2, 0))
+	a, b := s.pair(t, configFor(1, 0), configFor(2, 0))
 	f := frame(t, 1, 100_000)
 	var wrote, read error
-	together(
+	runConcurrently(
 		func() { wrote = flood(a, f) },
 		func() { _, _, read = a.ReadFrame() },
 		func() { expect(t, b, f); b.Close() },
@@ -231,12 +231,12 @@ func (s suite) peerGone(t *testing.T) {
 }
 
 func (s suite) listenerEnds(t *testing.T) {
-	l := s.listen(t, as(2, 0))
-	m := s.meet(t, l, as(1, 0))
+	l := s.listen(t, configFor(2, 0))
+	m := s.meet(t, l, configFor(1, 0))
 	if m.dialErr != nil || m.acceptEr != nil {
 		t.Fatalf("dial: %v; accept: %v", m.dialErr, m.acceptEr)
 	}
-	if _, err := s.open(t, as(3, 0)).Listen(l.Address()); bellows.KindOf(err) != bellows.Unavailable || !strings.Contains(err.Error(), l.Address()) {
+	if _, err := s.open(t, configFor(3, 0)).Listen(l.Address()); bellows.KindOf(err) != bellows.Unavailable || !strings.Contains(err.Error(), l.Address()) {
 		t.Errorf("a second listener: %v", err)
 	}
 	waiting := func() {
@@ -247,7 +247,7 @@ func (s suite) listenerEnds(t *testing.T) {
 			}
 		}
 	}
-	together(waiting, waiting, func() {
+	runConcurrently(waiting, waiting, func() {
 		for range 2 {
 			if err := l.Close(); err != nil {
 				t.Error(err)
@@ -257,7 +257,7 @@ func (s suite) listenerEnds(t *testing.T) {
 	f := frame(t, 1, 10)
 	write(t, m.dialled, f) // connections live on
 	expect(t, m.accepted, f)
-	again, err := s.open(t, as(3, 0)).Listen(l.Address())
+	again, err := s.open(t, configFor(3, 0)).Listen(l.Address())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,14 +265,14 @@ func (s suite) listenerEnds(t *testing.T) {
 }
 
 func (s suite) contextsEnd(t *testing.T) {
-	l := s.listen(t, as(2, 0))
-	if _, err := s.open(t, as(1, 0)).Dial(ended(t), l.Address()); !errors.Is(err, context.Canceled) {
+	l := s.listen(t, configFor(2, 0))
+	if _, err := s.open(t, configFor(1, 0)).Dial(ended(t), l.Address()); !errors.Is(err, context.Canceled) {
 		t.Errorf("dial: %v", err)
 	}
 	for range 3 {
 		ctx, cancel := context.WithCancel(t.Context())
 		var errs [2]error
-		together(
+		runConcurrently(
 			func() { _, errs[0] = l.Accept(ctx) },
 			func() { _, errs[1] = l.Accept(ctx) },
 			cancel,
@@ -283,7 +283,7 @@ func (s suite) contextsEnd(t *testing.T) {
 			}
 		}
 	}
-	if m := s.meet(t, l, as(1, 0)); m.dialErr != nil || m.acceptEr != nil {
+	if m := s.meet(t, l, configFor(1, 0)); m.dialErr != nil || m.acceptEr != nil {
 		t.Fatalf("after contexts that ended: dial: %v; accept: %v", m.dialErr, m.acceptEr)
 	}
 }

@@ -19,12 +19,12 @@ import (
 )
 
 func (s suite) order(t *testing.T) {
-	a, b := s.pair(t, as(1, 0), as(2, 0))
+	a, b := s.pair(t, configFor(1, 0), configFor(2, 0))
 	var frames [][]byte
 	for i := range 60 {
 		frames = append(frames, frame(t, uint64(i), 1<<(i%15)))
 	}
-	together(
+	runConcurrently(
 		func() {
 			for _, f := range frames {
 				write(t, a, f)
@@ -45,9 +45,9 @@ func (s suite) order(t *testing.T) {
 }
 
 func (s suite) large(t *testing.T) {
-	a, b := s.pair(t, as(1, 0), as(2, 0))
+	a, b := s.pair(t, configFor(1, 0), configFor(2, 0))
 	frames := [][]byte{frame(t, 1, 2<<20), frame(t, 2, 0), frame(t, 3, 1<<20), frame(t, 4, 1<<20+1), frame(t, 5, 16<<10)}
-	together(
+	runConcurrently(
 		func() { write(t, a, frames...) },
 		func() {
 			for _, f := range frames {
@@ -59,7 +59,7 @@ func (s suite) large(t *testing.T) {
 
 // small sends a stream of frames of all small sizes, cut into buffers of any length, empty ones among them.
 func (s suite) small(t *testing.T) {
-	a, b := s.pair(t, as(1, 0), as(2, 0))
+	a, b := s.pair(t, configFor(1, 0), configFor(2, 0))
 	var frames [][]byte
 	var stream []byte
 	for i := range 3000 {
@@ -72,7 +72,7 @@ func (s suite) small(t *testing.T) {
 		n := min(len(stream), rng.IntN(1<<rng.IntN(14)))
 		buffers, stream = append(buffers, stream[:n]), stream[n:]
 	}
-	together(
+	runConcurrently(
 		func() { write(t, a, buffers...) },
 		func() {
 			for _, f := range frames {
@@ -83,7 +83,7 @@ func (s suite) small(t *testing.T) {
 }
 
 func (s suite) buffered(t *testing.T) {
-	a, b := s.pair(t, as(1, 0), as(2, 0))
+	a, b := s.pair(t, configFor(1, 0), configFor(2, 0))
 	f, g := frame(t, 1, 100), frame(t, 2, 100)
 	write(t, a, f)
 	write(t, b, g)
@@ -92,7 +92,7 @@ func (s suite) buffered(t *testing.T) {
 }
 
 func (s suite) duplex(t *testing.T) {
-	a, b := s.pair(t, as(1, 0), as(2, 0))
+	a, b := s.pair(t, configFor(1, 0), configFor(2, 0))
 	there, back := frame(t, 1, 60_000), frame(t, 2, 70_000)
 	const times = 20
 	flood := func(c transport.Conn, f []byte) func() {
@@ -109,12 +109,12 @@ func (s suite) duplex(t *testing.T) {
 			}
 		}
 	}
-	together(flood(a, there), drain(b, there), flood(b, back), drain(a, back))
+	runConcurrently(flood(a, there), drain(b, there), flood(b, back), drain(a, back))
 }
 
 // concurrent opens connections of three nodes at once, with fewer acceptors than diallers.
 func (s suite) concurrent(t *testing.T) {
-	l := s.listen(t, as(9, 0))
+	l := s.listen(t, configFor(9, 0))
 	const nodes, numbers, acceptors = 3, 4, 2
 	accepted := make(chan transport.Conn, nodes*numbers)
 	var work []func()
@@ -132,7 +132,7 @@ func (s suite) concurrent(t *testing.T) {
 	}
 	for i := range nodes * numbers {
 		work = append(work, func() {
-			c, err := s.open(t, as(bellows.NodeID(i/numbers), 0)).Number(uint8(i%numbers), numbers).Dial(t.Context(), l.Address())
+			c, err := s.open(t, configFor(bellows.NodeID(i/numbers), 0)).Number(uint8(i%numbers), numbers).Dial(t.Context(), l.Address())
 			if err != nil {
 				t.Error(err)
 				return
@@ -141,7 +141,7 @@ func (s suite) concurrent(t *testing.T) {
 			write(t, c, frame(t, uint64(i), i))
 		})
 	}
-	together(work...)
+	runConcurrently(work...)
 	for range len(accepted) {
 		c := <-accepted
 		i := int(c.Peer().Node)*numbers + int(c.Peer().Number)
@@ -152,7 +152,7 @@ func (s suite) concurrent(t *testing.T) {
 
 // parts sends a long message in parts, once in one write and once part by part with a short one between each two.
 func (s suite) parts(t *testing.T) {
-	a, b := s.pair(t, as(1, 0), as(2, 0))
+	a, b := s.pair(t, configFor(1, 0), configFor(2, 0))
 	const values = 300_000
 	e := wire.Envelope{From: wire.Address{Node: 1, Role: wire.Lane, Index: 3}, To: wire.Address{Node: 2}}
 	sent := &wire.Granted{Request: 7, Values: make([]float32, values)}
@@ -162,7 +162,7 @@ func (s suite) parts(t *testing.T) {
 	e.Message = sent
 	beat := encodeFrom(t, wire.Address{Role: wire.Controller}, &wire.Beat{})
 	between := 0
-	together(
+	runConcurrently(
 		func() {
 			for _, turns := range []bool{false, true} {
 				var batch wire.Batch
@@ -214,7 +214,7 @@ func (s suite) parts(t *testing.T) {
 func (s suite) half(t *testing.T) {
 	f := frame(t, 1, 5000)
 	for _, n := range []int{0, 1, wire.HeaderSize - 1, wire.HeaderSize, wire.HeaderSize + 1, len(f) - 1} {
-		a, b := s.pair(t, as(1, 0), as(2, 0))
+		a, b := s.pair(t, configFor(1, 0), configFor(2, 0))
 		write(t, a, f, f[:n])
 		a.Close()
 		expect(t, b, f)
@@ -235,7 +235,7 @@ func (s suite) half(t *testing.T) {
 func (s suite) garbage(t *testing.T) {
 	f := frame(t, 1, 10)
 	for i := range wire.HeaderSize {
-		a, b := s.pair(t, as(1, 0), as(2, 0))
+		a, b := s.pair(t, configFor(1, 0), configFor(2, 0))
 		bad := append([]byte(nil), f...)
 		bad[i] ^= 0x40
 		write(t, a, f, bad)
@@ -247,7 +247,7 @@ func (s suite) garbage(t *testing.T) {
 // oversized claims more than a beat may have, under a header that is sound otherwise (docs/5-wire.md). It is refused
 // though no byte of a payload has come.
 func (s suite) oversized(t *testing.T) {
-	a, b := s.pair(t, as(1, 0), as(2, 0))
+	a, b := s.pair(t, configFor(1, 0), configFor(2, 0))
 	bad := encode(t, &wire.Beat{})[:wire.HeaderSize]
 	binary.LittleEndian.PutUint32(bad[8:], 1<<31)
 	binary.LittleEndian.PutUint32(bad[28:], crc32.Checksum(bad[:28], crc32.MakeTable(crc32.Castagnoli)))
@@ -272,9 +272,9 @@ func refused(t *testing.T, c transport.Conn, what string) error {
 
 // stalled fills whatever holds bytes on the way to a peer that does not read.
 func (s suite) stalled(t *testing.T) {
-	near := as(1, 0)
+	near := configFor(1, 0)
 	near.WriteStall = 20 * time.Millisecond
-	a, b := s.pair(t, near, as(2, 0))
+	a, b := s.pair(t, near, configFor(2, 0))
 	f := frame(t, 1, 100)
 	write(t, a, f)
 	err := flood(a, frame(t, 2, 100_000))
@@ -293,9 +293,9 @@ func flood(c transport.Conn, f []byte) error {
 }
 
 func (s suite) silent(t *testing.T) {
-	near := as(1, 0)
+	near := configFor(1, 0)
 	near.ReadSilence = 20 * time.Millisecond
-	a, b := s.pair(t, near, as(2, 0))
+	a, b := s.pair(t, near, configFor(2, 0))
 	f := frame(t, 1, 10)
 	go b.WriteFrames([][]byte{f[:len(f)-1]})
 	_, _, err := a.ReadFrame()

@@ -1,6 +1,7 @@
-// Package transporttest is what every transport must do, as one suite. The test of an implementation calls Run with a
-// function that makes a transport for a Config, one that names an address on which nobody listens yet, and one that connects
-// to an address and says nothing, until the test ends; all transports of one run must be able to reach each other's addresses.
+// Package transporttest is the one suite that every transport must pass. The test of an implementation calls Run with
+// three functions. One makes a transport for a Config. One returns an address on which no process listens yet. One
+// connects to an address and sends nothing until the test ends. All transports of one run must be able to reach each
+// other's addresses.
 //
 // The suite waits for events, never for a time: where a time must pass, it is a deadline of the transport itself.
 package transporttest
@@ -45,8 +46,8 @@ func Run(t *testing.T, open Open, address func(t *testing.T) string, stranger St
 		{"a length over the limit", suite.oversized},
 		{"introductions", suite.introductions},
 		{"refusals", suite.refusals},
-		{"silent strangers", suite.strangers},
-		{"who is known keeps his place", suite.known},
+		{"silent callers", suite.silentCallers},
+		{"known callers keep their places", suite.known},
 		{"nobody listens", suite.nobody},
 		{"nobody accepts", suite.unaccepted},
 		{"close unblocks", suite.unblocks},
@@ -70,8 +71,8 @@ type suite struct {
 // token is the secret of the suite's job.
 var token = transport.Token{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
 
-// as is the configuration of one node.
-func as(node bellows.NodeID, number uint8) transport.Config {
+// as returns the configuration of one node.
+func configFor(node bellows.NodeID, number uint8) transport.Config {
 	return transport.Config{Self: transport.Hello{Token: token, Node: node, Number: number}}
 }
 
@@ -121,7 +122,7 @@ func (s suite) meet(t *testing.T, l transport.Listener, dialler transport.Config
 	return m
 }
 
-// pair is a connection from node 1 to node 2, both ends.
+// pair returns a connection from node 1 to node 2, both ends.
 func (s suite) pair(t *testing.T, near, far transport.Config) (dialled, accepted transport.Conn) {
 	t.Helper()
 	m := s.meet(t, s.listen(t, far), near)
@@ -131,7 +132,7 @@ func (s suite) pair(t *testing.T, near, far transport.Config) (dialled, accepted
 	return m.dialled, m.accepted
 }
 
-// frame is an encoded frame of a Rows message that carries n values, seeded by request.
+// frame returns an encoded frame of a Rows message that carries n values, seeded by request.
 func frame(t *testing.T, request uint64, n int) []byte {
 	t.Helper()
 	values := make([]float32, n)
@@ -142,7 +143,7 @@ func frame(t *testing.T, request uint64, n int) []byte {
 	return encode(t, &wire.Rows{Request: request, Parts: []wire.RowsPart{{Values: values}}})
 }
 
-// encode is the frame of a message from lane 3 of node 1 to the client of node 2.
+// encode returns the frame of a message from lane 3 of node 1 to the client of node 2.
 func encode(t *testing.T, m wire.Message) []byte {
 	t.Helper()
 	return encodeFrom(t, wire.Address{Node: 1, Role: wire.Lane, Index: 3}, m)
@@ -197,7 +198,7 @@ func failed(t *testing.T, c transport.Conn, err, target error) {
 }
 
 // together runs functions at once and waits for all.
-func together(fs ...func()) {
+func runConcurrently(fs ...func()) {
 	var all sync.WaitGroup
 	for _, f := range fs {
 		all.Go(f)
@@ -205,7 +206,7 @@ func together(fs ...func()) {
 	all.Wait()
 }
 
-// ended is a context that is over.
+// ended returns a context that is over.
 func ended(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

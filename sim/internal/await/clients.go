@@ -82,7 +82,7 @@ func (w *Clients) Before(e wire.Envelope) {
 			f.Refused(at, w.Ledger.Rests(at), *w.Clock, check)
 		}
 	case *wire.Committed:
-		if !e.In(w.Era) {
+		if !e.IsOfEra(w.Era) {
 			return
 		}
 		for i := range m.List {

@@ -188,7 +188,7 @@ func (l *link[N]) next() (frame, bool) {
 		return l.urgent[0], true
 	}
 	if l.passed == len(l.beside) && len(l.cut) > 0 {
-		l.beside, l.passed = l.end.Beside(l.beside[:0]), 0
+		l.beside, l.passed = l.end.Between(l.beside[:0]), 0
 	}
 	if l.passed < len(l.beside) {
 		l.w.Coverage.Hit("others-between-parts")

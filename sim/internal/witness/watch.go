@@ -20,7 +20,7 @@ type Watch struct {
 // Before notes commits that a client is about to learn of.
 func (w *Watch) Before(e wire.Envelope) {
 	m, ok := e.Message.(*wire.Committed)
-	if !ok || e.To.Role != wire.Client || !e.In(w.Era) {
+	if !ok || e.To.Role != wire.Client || !e.IsOfEra(w.Era) {
 		return
 	}
 	for i := range m.List {

@@ -1,7 +1,7 @@
-// Package crc is CRC-32C, the sum that guards every frame, at the speed of memory where the processor can multiply
-// without carries in wide vectors, and at that of package hash/crc32 elsewhere. The sums are the same.
+// Package crc computes CRC-32C, the sum that guards every frame: at the speed of memory if the processor has wide
+// carry-less multiplication, and at that of package hash/crc32 otherwise. The sums are the same.
 //
-// Call Sum for one array, or Update for several, one behind the other. The package knows no other polynomial.
+// Call Sum for one array, or Update for several, one after the other. The package knows no other polynomial.
 package crc
 
 import "hash/crc32"
@@ -17,10 +17,10 @@ const (
 	foldBlock = 256
 )
 
-// Sum is the sum of b.
+// Sum returns the sum of b.
 func Sum(b []byte) uint32 { return Update(0, b) }
 
-// Update is the sum of what sum is of, with b behind it.
+// Update returns the checksum after adding b.
 func Update(sum uint32, b []byte) uint32 {
 	if folds && len(b) >= foldMin {
 		whole := len(b) &^ (foldBlock - 1)

@@ -7,5 +7,5 @@ import "hash/crc32"
 // folds is false: hash/crc32 uses what other processors have.
 const folds = false
 
-// fold is Update over whole blocks.
+// fold computes Update over whole blocks.
 func fold(sum uint32, b []byte) uint32 { return crc32.Update(sum, castagnoli, b) }

@@ -45,7 +45,7 @@ func TestSumsAreThoseOfTheLibrary(t *testing.T) {
 	}
 }
 
-// BenchmarkSum beside the library.
+// BenchmarkSum measures Sum and the library.
 func BenchmarkSum(b *testing.B) {
 	for _, kib := range []int{1, 64, 1024, 32768} {
 		memory := make([]byte, kib<<10)

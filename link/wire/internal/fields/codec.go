@@ -12,16 +12,16 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Codec is a message on its way into a payload, or out of one. The zero Codec is ready for either.
+// Codec encodes a message into a payload, or decodes it. The zero Codec is ready for either.
 //
-// A description is a function that names the message's fields in the order of their numbers, and returns what is wrong with the message as
-// it stands. Where it is written, each name adds a field. Where it is read, each name takes the fields of its number that have come next:
-// payloads have them in that order, so that one pass takes all. Where a writer has another order, or fields that nobody knows, there is another
-// pass, and the verdict of the last one counts. Turned down: a switch over numbers for each message beside what writes it, which said
-// everything twice.
+// A description is a function that names the message's fields in the order of their numbers, and returns an error if
+// the message as it stands is invalid. When encoding, each name adds a field. When decoding, each name takes the fields
+// of its number that come next: payloads have them in that order, so that one pass takes all. If a writer uses another
+// order, or unknown fields, there is another pass, and the result of the last one counts. Rejected: a switch over
+// numbers for each message next to its encoder, which said everything twice.
 type Codec struct {
 	out *Writer // nil: the message is read
-	in  Fields  // the field that has come and that nobody has taken; its Key is 0: there is none
+	in  Fields  // the next field that is not taken yet; Key 0: none
 	any bool    // one was taken in this pass
 	saw uint64  // numbers of those that were taken of the message that is read, as bits
 }
@@ -52,7 +52,7 @@ func (c *Codec) read(payload []byte, describe func() error) {
 			return
 		}
 		if !c.any {
-			c.in.Next() // nobody knows it, or not as what it is
+			c.in.Next() // unknown, or of another wire type
 		}
 	}
 }
@@ -64,14 +64,14 @@ func (c *Codec) Fail(err error) { c.in.Fail(err) }
 func (c *Codec) Reads() bool { return c.out == nil }
 
 // Has reports whether a field of the message has come, one below 64.
-func (c *Codec) Has(number protowire.Number) bool { return c.saw&(1<<number) != 0 }
+func (c *Codec) HasField(number protowire.Number) bool { return c.saw&(1<<number) != 0 }
 
 // next reports whether a field has come of that number and wire type.
 func (c *Codec) next(number protowire.Number, kind uint64) bool {
 	return c.in.Key == uint64(number)<<3|kind
 }
 
-// take goes on to the next field.
+// take advances to the next field.
 func (c *Codec) take() {
 	c.saw |= 1 << (c.in.Key >> 3 & 63)
 	c.any = true
@@ -100,7 +100,7 @@ func Zigzag[T ~int32](c *Codec, number protowire.Number, x *T) {
 	}
 }
 
-// Flag is a bool.
+// Flag encodes or decodes a bool.
 func (c *Codec) Flag(number protowire.Number, x *bool) {
 	n := uint64(0)
 	if *x {
@@ -111,7 +111,7 @@ func (c *Codec) Flag(number protowire.Number, x *bool) {
 	}
 }
 
-// Text is a string: printable and no longer than TextMax, both where it leaves and where it comes.
+// Text encodes or decodes a string: printable and no longer than TextMax, both when sent and when received.
 func (c *Codec) Text(number protowire.Number, s *string) {
 	if c.out != nil {
 		if text := bellows.Printable(*s, TextMax); text != "" {
@@ -129,7 +129,7 @@ func (c *Codec) Text(number protowire.Number, s *string) {
 	}
 }
 
-// Message is a message within the message, of which what comes in pieces is merged. It is written where it is there.
+// Message encodes or decodes a nested message; if it comes in pieces they are merged. It is written only if present.
 func (c *Codec) Message(number protowire.Number, there bool, describe func() error) {
 	if c.out != nil {
 		if there {
@@ -202,8 +202,8 @@ func (c *Codec) fits(n int) {
 	}
 }
 
-// grow makes room for the elements of a list that are to come, the first of which has come: once, and for no more memory than
-// so many times the bytes that they have, whatever they are.
+// grow makes room for the remaining elements of a list, the first of which has come: once, and for at most so many
+// times the bytes that they have.
 func grow[T any](c *Codec, memory *[]T) {
 	const times = 17
 	n, rest := 1, c.in
@@ -223,12 +223,12 @@ func Piece[T any](list, memory *[]T, at int) {
 	case list == memory:
 	case *list == nil:
 		*list = (*memory)[at:len(*memory):len(*memory)]
-	default: // another writer's, who has cut the list
+	default: // from another writer, which has cut the list
 		*list = append(*list, (*memory)[at:]...)
 	}
 }
 
-// Varints is a packed list of n numbers, which is there where it has some.
+// Varints encodes or decodes a packed list of n numbers, which is present if it has some.
 func (c *Codec) Varints(number protowire.Number, n int, at func(i int) uint64, take func(x uint64)) {
 	if c.out == nil {
 		for c.next(number, Sized) || c.next(number, Varint) {
@@ -264,7 +264,7 @@ func (c *Codec) Fixed64s(number protowire.Number, n int, at func(i int) uint64, 
 	}
 }
 
-// Array is a packed list of n numbers that are there, of which a reader sets the first that come.
+// Array encodes or decodes a packed list of exactly n numbers, of which a reader sets the first that come.
 func (c *Codec) Array(number protowire.Number, n int, at func(i int) *int64) {
 	next := 0
 	c.Varints(number, n, func(i int) uint64 { return uint64(*at(i)) }, func(x uint64) {
@@ -277,7 +277,7 @@ func (c *Codec) Array(number protowire.Number, n int, at func(i int) *int64) {
 	})
 }
 
-// Numbers is a packed list of numbers, each of which has up to a limit.
+// Numbers encodes or decodes a packed list of numbers, each of which has an upper limit.
 func Numbers[T ~uint16 | ~uint64 | ~int32](c *Codec, number protowire.Number, list *[]T, limit uint64) {
 	c.fits(len(*list))
 	c.Varints(number, len(*list), func(i int) uint64 { return uint64((*list)[i]) }, func(x uint64) {
@@ -290,7 +290,7 @@ func Numbers[T ~uint16 | ~uint64 | ~int32](c *Codec, number protowire.Number, li
 	})
 }
 
-// Doubles is a packed list of numbers, in the memory of several.
+// Doubles encodes or decodes a packed list of numbers, in the memory of several.
 func (c *Codec) Doubles(number protowire.Number, list, memory *[]float64) {
 	at := len(*memory)
 	c.Fixed64s(number, len(*list), func(i int) uint64 { return math.Float64bits((*list)[i]) }, func(x uint64) { *memory = append(*memory, math.Float64frombits(x)) })

@@ -42,7 +42,7 @@ func (m *some) describe(c *Codec) error {
 	Numbers(c, 6, &m.numbers, 1<<40)
 	c.Doubles(7, &m.doubles, &m.memory)
 	Optional(c, 8, &m.maybe, func(i *inner) error { return i.describe(c) })
-	if c.Reads() && !c.Has(1) {
+	if c.Reads() && !c.HasField(1) {
 		return errNoNumber
 	}
 	return nil
@@ -54,8 +54,8 @@ func (i *inner) describe(c *Codec) error {
 	return nil
 }
 
-// TestFieldsComeInAnyOrder writes a message, puts its fields in any order, with others that nobody knows, and reads it again. Elements of a list keep
-// theirs.
+// TestFieldsComeInAnyOrder writes a message, puts its fields in any order, with unknown ones between, and reads it
+// again. Elements of a list keep their order.
 func TestFieldsComeInAnyOrder(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// What can be wrong with a protobuf payload.
+// Errors in a protobuf payload.
 var (
 	ErrProto  = errors.New("it is no valid protobuf")
 	ErrNumber = errors.New("a number is out of its range")
@@ -34,13 +34,12 @@ const (
 	Sized   = uint64(protowire.BytesType)
 )
 
-// Fields walks over the fields of a protobuf message. After the first thing that is wrong there are no
-// more fields and Err says why. A field of a known number with another wire type is passed over, as
-// generated code does.
+// Fields walks over the fields of a protobuf message. After the first error there are no more fields and Err returns
+// it. A field of a known number with another wire type is skipped, as generated code does.
 type Fields struct {
 	b    []byte
 	at   int    // in b: where the next field begins
-	Key  uint64 // number<<3 | wire type; 0: there is none
+	Key  uint64 // number<<3 | wire type; 0: none
 	Num  uint64 // of a varint, fixed64 or fixed32
 	Data []byte // of a sized field
 	Err  error

@@ -36,7 +36,7 @@ func (w *Writer) Open(number protowire.Number) (at int) {
 	return len(*w)
 }
 
-// Shut is the end of Open.
+// Shut ends what Open began.
 func (w *Writer) Shut(at int) {
 	b := *w
 	n := len(b) - at

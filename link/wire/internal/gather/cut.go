@@ -63,8 +63,8 @@ func (c *cutter) borrowed(data []byte) {
 	}
 }
 
-// Parts are the parts that Cut made, one after the other: the header of each, to be filled in, the length and the sum of
-// what follows it, and whether it is the last. The first header is the last size bytes of text[:at].
+// Parts yields the parts that Cut made, in order: the header of each, to be filled in, the length and the sum of the
+// bytes after it, and whether it is the last. The first header is the last size bytes of text[:at].
 func (p *Pieces) Parts(text []byte, at, n, size int, yield func(head []byte, length int, sum uint32, last bool)) {
 	head, length, sum := text[at-size:at], 0, uint32(0)
 	add := func(b []byte) {

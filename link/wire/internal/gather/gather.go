@@ -1,9 +1,9 @@
-// Package gather is what leaves in one write without being copied together: a text of small things, which its user
-// keeps, and pieces that lie elsewhere, each behind a place in the text.
+// Package gather collects what leaves in one write without copying it together: a text of small fields, which its user
+// keeps, and pieces that lie elsewhere, each after a place in the text.
 //
-// Add pieces in the order of their places, ask for Buffers or, turn by turn, for Next, and Reset when all is written.
-// A message that is too long for one frame is Cut into several, whose further headers are pieces too. The package knows
-// no message, and looks into no piece but for its sum.
+// Add pieces in the order of their places, call Buffers or, step by step, Next, and Reset when all is written. A
+// message that is too long for one frame is Cut into several, whose further headers are also pieces. The package knows
+// no message, and reads a piece only for its sum.
 package gather
 
 import "bellows/link/wire/internal/crc"
@@ -26,16 +26,16 @@ type piece struct {
 	head   bool // a header, with which a further part of a message begins
 }
 
-// Len is how many pieces there are.
+// Len returns how many pieces there are.
 func (p *Pieces) Len() int { return len(p.list) }
 
-// Bytes is how long they are together.
+// Bytes returns how long they are together.
 func (p *Pieces) Bytes() int { return p.bytes }
 
 // Add borrows bytes, to be written behind text[:at].
 func (p *Pieces) Add(at int, data []byte) { p.add(piece{at: at, data: data}) }
 
-// AddSummed is Add for bytes whose checksum is known.
+// AddSummed adds bytes whose checksum is known.
 func (p *Pieces) AddSummed(at int, data []byte, sum uint32) {
 	p.add(piece{at: at, data: data, sum: sum, summed: true})
 }
@@ -61,7 +61,7 @@ func (p *Pieces) Reset() {
 	*p = Pieces{list: p.list, buffers: p.buffers[:0]}
 }
 
-// Sum is the checksum of what follows text[:at], with the pieces from the nth on at their places.
+// Sum returns the checksum of what follows text[:at], with the pieces from the nth on at their places.
 func (p *Pieces) Sum(text []byte, at, n int) (sum uint32) {
 	pieces := p.list[n:]
 	if len(pieces) == 1 && pieces[0].summed && len(text) == at {
@@ -76,14 +76,15 @@ func (p *Pieces) Sum(text []byte, at, n int) (sum uint32) {
 	return crc.Update(sum, text[at:])
 }
 
-// Buffers is the text and the pieces as they follow each other. The list is good until Buffers, Next or Reset is called.
+// Buffers returns the text and the pieces as they follow each other. The list is good until Buffers, Next or Reset is
+// called.
 func (p *Pieces) Buffers(text []byte) [][]byte {
 	p.next, p.at = 0, 0
 	return p.collect(text, false)
 }
 
-// Next is Buffers in turns: each ends before the header of a further part of a message, or where all ends. Behind that
-// there is none.
+// Next returns Buffers in steps: each ends before the header of a further part of a message, or at the end. After the
+// last it returns none.
 func (p *Pieces) Next(text []byte) [][]byte { return p.collect(text, true) }
 
 func (p *Pieces) collect(text []byte, turns bool) [][]byte {

@@ -6,9 +6,9 @@ import (
 	"unsafe"
 )
 
-// Swapped says that the machine's order of bytes is not the wire's, which is little-endian. Where it is, arrays of numbers are looked
-// at in place and never copied; elsewhere their bytes are turned around, on the way out in a copy, on the way in in the payload
-// itself, which nobody else sees. Tests turn it around.
+// Swapped says that the machine's byte order is not the wire's, which is little-endian. With the wire's order, arrays
+// of numbers are used in place and never copied. Otherwise their bytes are swapped: in a copy when sent, in the payload
+// itself when received, since only the message uses it. Tests change it.
 var Swapped = binary.NativeEndian.Uint16([]byte{1, 0}) != 1
 
 // Word is an element of an array.
@@ -16,16 +16,16 @@ type Word interface {
 	~uint16 | ~uint32 | ~float32 | ~uint64
 }
 
-// Size is how many bytes an element has.
+// Size returns how many bytes an element has.
 func Size[T Word]() int { return int(unsafe.Sizeof(*new(T))) }
 
-// Bytes is the memory of an array.
+// Bytes returns the memory of an array.
 func Bytes[T Word](v []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), Size[T]()*len(v))
 }
 
-// Words is an array that lies in b, whose first byte is aligned; bytes beyond the last element are left out. It has no
-// room to grow, since what follows belongs to others.
+// Words returns an array that lies in b, whose first byte is aligned; bytes beyond the last element are left out. Its
+// capacity is its length, since the bytes after it belong to others.
 func Words[T Word](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/Size[T]())
 }

@@ -9,7 +9,7 @@ type Chain struct {
 	length int
 }
 
-// Len is how many bytes have come.
+// Len returns how many bytes have come.
 func (c *Chain) Len() int { return c.length }
 
 // Add takes a piece, which is the chain's from now on.
@@ -34,7 +34,7 @@ func (c *Chain) Add(b []byte) {
 // shortMost is the length below which pieces are gathered, in as much memory as all before them or this.
 const shortMost = 64 << 10
 
-// Join is all that has come, in one, aligned to eight. The chain is empty then.
+// Join returns all that has come, in one, aligned to eight. The chain is empty then.
 func (c *Chain) Join() []byte {
 	all := Get(c.length)
 	at := 0

@@ -57,7 +57,7 @@ func TestAChainGivesItsPiecesBack(t *testing.T) {
 	short := memory.Get(8)
 	c.Add(short)
 	for i := range short {
-		short[i] = 1 // it is nobody's any more
+		short[i] = 1 // it was given back
 	}
 	if all := c.Join(); len(all) != 1008 || string(all[:5]) != "stays" || all[1000] == 1 {
 		t.Errorf("%d bytes: %x", len(all), all[995:])
@@ -67,7 +67,7 @@ func TestAChainGivesItsPiecesBack(t *testing.T) {
 // most is the largest payload.
 const most = 64 << 20
 
-// TestGet wants memory of the right length, aligned, of which no two are the same.
+// TestGet wants memory of the right length, aligned, and different each time.
 func TestGet(t *testing.T) {
 	t.Parallel()
 	var all [][]byte

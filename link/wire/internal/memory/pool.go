@@ -10,8 +10,8 @@ import (
 )
 
 // Pooled memory comes in sizes from 64 bytes to somewhat more than a GiB, four to each doubling, a pool for each. Its
-// last eight bytes, which no payload uses, hold the stamp by which it is known again: memory that somebody
-// else made, or cut out of ours, is left to the garbage collector and never pooled.
+// last eight bytes, which no payload uses, hold the stamp that identifies it: memory from elsewhere, or cut out of
+// ours, is left to the garbage collector and never pooled.
 const (
 	stampSize = 8
 	leastBits = 6 // of the smallest
@@ -24,7 +24,7 @@ var (
 	stamp = rand.Uint64()
 )
 
-// classFor is the smallest class whose memory has n bytes.
+// classFor returns the smallest class whose memory has n bytes.
 func classFor(n int) int {
 	n = max(n, 1<<leastBits)
 	octave := bits.Len64(uint64(n)-1) - 1 // 2^octave < n <= 2^(octave+1)
@@ -32,13 +32,13 @@ func classFor(n int) int {
 	return (octave-leastBits)*steps + (n-1<<octave+step-1)/step
 }
 
-// sizeOf is the size of a class's memory.
+// sizeOf returns the size of a class's memory.
 func sizeOf(class int) int {
 	least := 1 << (leastBits + class/steps)
 	return least + class%steps*(least/steps)
 }
 
-// Get is n bytes of the pools, or new ones, aligned to eight, with any content.
+// Get returns n bytes of the pools, or new ones, aligned to eight, with any content.
 func Get(n int) []byte {
 	class := classFor(n + stampSize)
 	if class >= len(pools) {
@@ -53,7 +53,7 @@ func Get(n int) []byte {
 	return b[:n]
 }
 
-// New is memory that belongs to no pool, aligned to eight.
+// New returns memory that belongs to no pool, aligned to eight.
 func New(n int) []byte {
 	w := make([]uint64, (n+7)/8)
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(w))), 8*len(w))[:n]

@@ -12,7 +12,7 @@ import (
 	"bellows/link/wire/internal/memory"
 )
 
-// What can be wrong with a raw payload, whatever it is about.
+// Errors in a raw payload of any kind.
 var (
 	ErrShort    = errors.New("it ends early")
 	ErrLong     = errors.New("bytes are left at its end")
@@ -22,7 +22,7 @@ var (
 	ErrFlag     = errors.New("a flag is neither 0 nor 1")
 )
 
-// Of reads a payload.
+// Of returns a reader of a payload.
 func Of(payload []byte) Reader { return Reader{Rest: payload, whole: len(payload)} }
 
 // Reader takes numbers from a raw payload. After the first thing that is wrong it gives zeros, so that a
@@ -52,7 +52,7 @@ func (r *Reader) Take(n uint64) []byte {
 	return b
 }
 
-// U8 is a number.
+// U8 returns a number.
 func (r *Reader) U8() uint8 {
 	if b := r.Take(1); b != nil {
 		return b[0]
@@ -60,7 +60,7 @@ func (r *Reader) U8() uint8 {
 	return 0
 }
 
-// Flag is a byte that is 0 or 1.
+// Flag returns a byte that is 0 or 1.
 func (r *Reader) Flag() bool {
 	x := r.U8()
 	if x > 1 {
@@ -69,7 +69,7 @@ func (r *Reader) Flag() bool {
 	return x == 1
 }
 
-// U16 is a number.
+// U16 returns a number.
 func (r *Reader) U16() uint16 {
 	if b := r.Take(2); b != nil {
 		return binary.LittleEndian.Uint16(b)
@@ -77,7 +77,7 @@ func (r *Reader) U16() uint16 {
 	return 0
 }
 
-// U32 is a number.
+// U32 returns a number.
 func (r *Reader) U32() uint32 {
 	if b := r.Take(4); b != nil {
 		return binary.LittleEndian.Uint32(b)
@@ -85,7 +85,7 @@ func (r *Reader) U32() uint32 {
 	return 0
 }
 
-// U64 is a number.
+// U64 returns a number.
 func (r *Reader) U64() uint64 {
 	if b := r.Take(8); b != nil {
 		return binary.LittleEndian.Uint64(b)
@@ -137,7 +137,7 @@ func (r *Reader) IDs(n uint32) (rows []uint32, list []bellows.Key) {
 	return nil, Words[bellows.Key](r, n&^KeyList)
 }
 
-// ToKeys is how many bytes lie between a place in a payload and the next at which keys may begin.
+// ToKeys returns how many bytes lie between a place in a payload and the next at which keys may begin.
 func ToKeys(at int) int { return -at & 7 }
 
 // Rows takes a list of n rows in place.
@@ -178,7 +178,7 @@ func (r *Reader) Divided(n, ids uint32) {
 	}
 }
 
-// End is the verdict: all was there, and nothing else.
+// End returns the result: nil if the payload was complete, with nothing after its end.
 func (r *Reader) End() error {
 	if r.Err == nil && len(r.Rest) > 0 {
 		return ErrLong
