@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// decadesForLog is from which ratio of the largest to the smallest value on a scale is logarithmic: below it the small values still
-// can be told apart on a linear one.
+// decadesForLog is the ratio of the largest to the smallest value from which a scale is logarithmic. Below it, small
+// values are still visible on a linear one.
 const decadesForLog = 30
 
 // axis maps values to [0, 1] and has ticks at round values.
@@ -85,8 +85,8 @@ func logAxis(low, high float64) axis {
 	return a
 }
 
-// at returns where a value lies: 0 at the low end, 1 at the high one.
-func (a axis) at(v float64) float64 {
+// position returns where a value lies: 0 at the low end, 1 at the high one.
+func (a axis) position(v float64) float64 {
 	if a.log {
 		return math.Log(v/a.low) / math.Log(a.high/a.low)
 	}

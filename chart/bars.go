@@ -8,7 +8,7 @@ import (
 
 // Bars is a chart of stacked bars, one for each step from left to right.
 type Bars struct {
-	Title string      // for those who cannot see it
+	Title string      // for screen readers
 	X     string      // what the steps are
 	First int         // the number of the first step
 	Names []string    // of the parts, the lowest first; the order decides the colours
@@ -67,7 +67,7 @@ func whole(ticks []float64) (out []float64) {
 	return out
 }
 
-// merged is at most barsMost steps, each the sum of so many.
+// merged returns at most barsMost steps, each the sum of so many.
 func (c *Bars) merged() (steps [][]float64, each int) {
 	each = (len(c.Steps) + barsMost - 1) / barsMost
 	each = max(1, each)

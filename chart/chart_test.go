@@ -39,7 +39,7 @@ func TestTicksAreRound(t *testing.T) {
 		if got := strings.Join(words, " "); got != c.want {
 			t.Errorf("from %g to %g: %s, not %s", c.low, c.high, got, c.want)
 		}
-		if a.low > c.low || a.high < c.high || a.at(a.low) != 0 || math.Abs(a.at(a.high)-1) > 1e-12 {
+		if a.low > c.low || a.high < c.high || a.position(a.low) != 0 || math.Abs(a.position(a.high)-1) > 1e-12 {
 			t.Errorf("from %g to %g the axis is %+v", c.low, c.high, a)
 		}
 	}
@@ -63,7 +63,8 @@ func parsed(t *testing.T, svg string) (texts []string) {
 	}
 }
 
-// TestLinesAreDrawn wants names escaped, marks that have room, points that are no numbers left out, and words where there is nothing.
+// TestLinesAreDrawn wants names escaped, marks only where they have room, points that are not finite left out, and a
+// sentence for an empty chart.
 func TestLinesAreDrawn(t *testing.T) {
 	t.Parallel()
 	c := &Lines{Title: `"<t>`, X: "seconds", Above: "epoch", Lines: []Line{
@@ -88,7 +89,7 @@ func TestLinesAreDrawn(t *testing.T) {
 		t.Errorf("of nothing it says %q", texts)
 	}
 	if file := c.File(720, 300); !strings.Contains(file, "prefers-color-scheme: dark") || len(parsed(t, file)) == 0 {
-		t.Error("a file of its own has no colours for dark pages")
+		t.Error("a standalone file has no colours for dark pages")
 	}
 }
 

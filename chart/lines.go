@@ -26,10 +26,10 @@ type Mark struct {
 
 // Lines is a chart of curves over one axis.
 type Lines struct {
-	Title string // for those who cannot see it
+	Title string // for screen readers
 	X     string // what the axis below is
 	Above string // what Marks are
-	Marks []Mark // of the axis above; the ones for which there is no room are left out
+	Marks []Mark // of the axis above; marks without room are left out
 	Lines []Line // the order decides the colours
 	Log   bool   // Y may be logarithmic, and is if the range needs it
 	Zero  bool   // Y begins at 0
@@ -131,8 +131,8 @@ type frame struct {
 	x, y                     axis
 }
 
-func (f *frame) px(v float64) float64 { return f.left + f.x.at(v)*(f.right-f.left) }
-func (f *frame) py(v float64) float64 { return f.bottom - f.y.at(v)*(f.bottom-f.top) }
+func (f *frame) px(v float64) float64 { return f.left + f.x.position(v)*(f.right-f.left) }
+func (f *frame) py(v float64) float64 { return f.bottom - f.y.position(v)*(f.bottom-f.top) }
 
 // grid draws the axes.
 func (f *frame) grid(b *strings.Builder, title string) {
@@ -150,7 +150,7 @@ func (f *frame) grid(b *strings.Builder, title string) {
 		f.left, f.bottom, f.right, (f.left+f.right)/2, f.bottom+34, html.EscapeString(title))
 }
 
-// marks draws the axis above. A mark too close to the one before is left out.
+// marks draws the axis above. A mark too close to the previous one is left out.
 func (c *Lines) marks(b *strings.Builder, f frame) {
 	if len(c.Marks) == 0 {
 		return
@@ -213,7 +213,7 @@ func (f *frame) curves(b *strings.Builder, lines []Line) {
 	}
 }
 
-// ending returns what stands behind a curve.
+// ending returns the label after a curve.
 func ending(l Line) string {
 	v := l.Points[len(l.Points)-1].Y
 	words := short(v)

@@ -3,8 +3,8 @@ package chart
 // colours is how many there are before they begin again.
 const colours = 5
 
-// Light and Dark are the colours of charts as CSS declarations, for the element that they and the page around them hang on.
-// They differ in lightness too, so that they can be told apart without seeing colour.
+// Light and Dark are the colours of charts as CSS declarations, for the element that contains them and the page around.
+// They also differ in lightness, so that they can be told apart without colour vision.
 const (
 	Light = "--paper:#fff;--ink:#1f2328;--dim:#59636e;--rule:#d1d9e0;--c0:#0969da;--c1:#bc4c00;--c2:#1a7f37;--c3:#8250df;--c4:#9198a1;"
 	Dark  = "--paper:#0d1117;--ink:#f0f6fc;--dim:#9198a1;--rule:#3d444d;--c0:#58a6ff;--c1:#f0883e;--c2:#3fb950;--c3:#bc8cff;--c4:#656c76;"

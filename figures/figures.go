@@ -59,8 +59,8 @@ func Value(metric string, v float64) string {
 	return Number(v)
 }
 
-// Left writes how many seconds something will still take: "3 s", "85 s", "12 min", "2.5 h". It rounds up: what takes longer than
-// was said is worse than what is over sooner.
+// Left formats how many seconds remain: "3 s", "85 s", "12 min", "2.5 h". It rounds up: an estimate that is exceeded is
+// worse than one that is met early.
 func Left(seconds float64) string {
 	switch {
 	case math.IsNaN(seconds) || math.IsInf(seconds, 0) || seconds < 0:
@@ -123,7 +123,7 @@ func Spread(splits, workers int) string {
 	return "data in " + Plural(splits, "part") + " for up to " + Plural(workers, "worker")
 }
 
-// Plural is "1 argument" or "2 arguments", "2 processes".
+// Plural returns "1 argument" or "2 arguments", "2 processes".
 func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -1,13 +1,13 @@
-// Package progress is how long work tells those who wait for it how far it is, and how they end it.
+// Package progress lets long work report how far it is, and lets its callers end it.
 //
-// Who works has these duties, in order:
+// The duties of the work, in order:
 //
-//  1. Begin a Part before each stretch of work that may last: what is done, what is counted, and how much there is.
-//  2. Add what is done, block by block, and stop with Add's error. Blocks should take a few milliseconds at most: whoever
-//     interrupts the work waits for those that are under way.
+//  1. Begin a Part before each stretch of work that may take long: what is done, what is counted, and how much there is.
+//  2. Add what is done, block by block, and stop with Add's error. A block should take a few milliseconds at most, since an
+//     interrupt waits for the blocks that are under way.
 //
-// Who waits makes a Meter with the context that ends the work, and looks at it as often as it likes. Rates and the time that is left are the
-// looker's to work out: the package has no clock, starts nothing, and refuses to judge.
+// The waiting side makes a Meter with the context that ends the work, and reads it as often as it likes. The reader
+// derives rates and remaining time: the package has no clock, starts nothing, and judges nothing.
 package progress
 
 import (
@@ -20,7 +20,7 @@ import (
 type Part struct {
 	Doing string // in words: "reading ratings.tsv"
 	Unit  string // what is counted: "bytes", "ratings"; "" where only the share tells something
-	Total int64  // 0: nobody knows
+	Total int64  // 0: unknown
 }
 
 // Reading is a meter at one moment.
@@ -30,14 +30,15 @@ type Reading struct {
 	Done   int64
 }
 
-// Meter counts the work of one command. All methods may be called by several goroutines at once, and a nil Meter counts nothing and
-// ends nothing, so that who works need not ask.
+// Meter counts the work of one command. Several goroutines may call its methods at once. A nil Meter counts nothing and
+// ends nothing, so that work need not check for one.
 //
-// Invariants: a part's count only grows; after the context has ended every Add returns its error (TestWorkEndsWithItsContext). What is added late,
-// when another part has begun, is counted there: parts follow each other, and their workers are waited for in between.
+// Invariants: a part's count only grows; after the context has ended every Add returns its error
+// (TestWorkEndsWithItsContext). A late Add, when another part has begun, counts there: parts follow each other, and
+// their workers are waited for in between.
 //
-// Turned down: a function that the work calls, which would run the looker's code in the loops that are looked at; and a channel, which would
-// have to be drained.
+// Rejected: a callback, which would run the reader's code in the measured loops; and a channel, which would have to be
+// drained.
 type Meter struct {
 	ctx  context.Context
 	part atomic.Pointer[part]
@@ -72,7 +73,7 @@ func (m *Meter) Add(n int64) error {
 	return m.ctx.Err()
 }
 
-// Counts is w, and counts the bytes that are written. The context does not end it: what is saved is saved whole.
+// Counts returns w, counting the bytes that are written. The context does not end it: a file is saved completely.
 func (m *Meter) Counts(w io.Writer) io.Writer {
 	if m == nil {
 		return w

@@ -50,8 +50,8 @@ func TestWorkEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestNobodyWaits: work that nobody looks at goes on.
-func TestNobodyWaits(t *testing.T) {
+// TestWorkContinuesWithoutAReader checks that work continues if its meter is not read.
+func TestWorkContinuesWithoutAReader(t *testing.T) {
 	t.Parallel()
 	var m *Meter
 	m.Begin(Part{Doing: "reading"})
@@ -68,8 +68,8 @@ func TestAddingTakesNoMemory(t *testing.T) {
 	}
 }
 
-// TestWhatIsSavedIsCountedToItsEnd writes behind the end of the context: what is saved is saved whole.
-func TestWhatIsSavedIsCountedToItsEnd(t *testing.T) {
+// TestSavingIsCountedToItsEnd writes after the end of the context: a file is saved completely.
+func TestSavingIsCountedToItsEnd(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -1,16 +1,16 @@
-// Package random is the one source of chance in training: numbers that are functions of what they are for.
+// Package random is the one source of randomness in training: numbers that are functions of their purpose.
 //
-// What is drawn for a split in a clock depends on (seed, split, clock, item) and on nothing else: not on the number of
-// nodes, not on the order in which tasks ran, and not on how often one of them was run again. So every node can draw the
-// same number by itself, a task that is repeated after a death repeats its draws, and a job has the same bits on one
-// process and on forty (TestSameBitsForAnyNumberOfSlots of app/mlr holds that).
+// A number drawn for a split in a clock depends on (seed, split, clock, item) and on nothing else: not on the number of
+// nodes, not on the order in which tasks ran, and not on how often one of them was repeated. So every node can draw the
+// same number independently, a task that is repeated after a death repeats its draws, and a job has the same bits on
+// one process and on forty (TestSameBitsForAnyNumberOfSlots of app/mlr holds that).
 //
-// The caller's duties: name all that a number is for, in an order of its own that never changes, with Of; take Unit or a
-// Stream where one number is not enough. A Stream is a value of whoever draws; two goroutines do not share one.
+// The caller's duties: pass everything that identifies the purpose of a number to Of, in a fixed order; take Unit or a
+// Stream if one number is not enough. A Stream is a value of its user; two goroutines do not share one.
 //
-// The package refuses to hold state between draws of different purposes, and to be seeded by a clock. Its numbers are for
-// training and for tests, and no secret is safe behind them. They are part of the format of every model: a change here
-// changes the bits of every result.
+// The package holds no state between draws of different purposes and takes no seed from a clock. Its numbers are for
+// training and for tests; they are not cryptographically secure. They are part of the format of every model: a change
+// here changes the bits of every result.
 package random
 
 // golden is 2^64 divided by the golden ratio, the step between the states of SplitMix64.
@@ -24,7 +24,7 @@ func Finish(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// Mix returns the number that SplitMix64 draws from state x: a bijection like Finish that moves zero as well.
+// Mix returns the number that SplitMix64 draws from state x: a bijection like Finish that also moves zero.
 func Mix(x uint64) uint64 { return Finish(x + golden) }
 
 // Of returns the number of a seed for one purpose, such as (split, clock, item): each word is mixed with all before it,

@@ -70,8 +70,8 @@ func TestBitsAreEven(t *testing.T) {
 	}
 }
 
-// TestNothingIsAllocated: drawing is on the path of every item of some applications.
-func TestNothingIsAllocated(t *testing.T) {
+// TestDrawsAllocateNothing matters because some applications draw for every item.
+func TestDrawsAllocateNothing(t *testing.T) {
 	seed, sum := uint64(1), uint64(0)
 	if n := testing.AllocsPerRun(100, func() {
 		s := random.Start(seed, 5)

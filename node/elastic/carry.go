@@ -38,7 +38,7 @@ func (s *Shaper) ended(id reshape.OpID, end reshape.End) {
 		}
 		m.Ended(id, end, f, fx)
 		if bellows.KindOf(err) == bellows.Interrupted && err != nil {
-			m.Over(err.Error(), fx)
+			m.Stop(err.Error(), fx)
 		}
 	})
 }
@@ -175,7 +175,7 @@ func (s *Shaper) progress() *api.Plan {
 func (s *Shaper) Close() {
 	s.step(func(m *reshape.Machine, fx *reshape.Effects) {
 		s.closed = true
-		m.Over("the job is over", fx)
+		m.Stop("the job is over", fx)
 	})
 	s.end()
 	s.ops.Wait()

@@ -7,11 +7,11 @@ import (
 	"bellows"
 )
 
-// Within orders the moves from a node that will be gone soon, whether it is empty or not: first what
-// has no copy elsewhere, whose loss costs the job most, then the rest, each the largest first
-// (AgileML, thesis §4.2.3: a warning is minutes long, or seconds). Of these it keeps what fits into so many bytes; others
-// are left. copied says of a move whether what it moves is elsewhere, too. Other steps stay, behind
-// what they wait for; but a node that keeps something is not deleted, it is gone when its time is up.
+// Within orders the moves from a node that will be gone soon, whether it can be emptied or not: first parts without a
+// copy elsewhere, whose loss costs the job most, then the rest, each the largest first (AgileML, thesis §4.2.3: a
+// warning is minutes long, or seconds). It keeps the moves that fit into so many bytes; the others are left. copied
+// reports whether the part that a step moves also exists elsewhere. Other steps stay, after the steps that they wait
+// for. A node that keeps something is not deleted: it is gone when its time is up.
 func Within(p Plan, leaves bellows.NodeID, bytes int64, copied func(*Step) bool) (fits Plan, left []Step) {
 	urgent := func(s *Step) bool { return s.Kind == Move && s.From.Node == leaves && s.Node != leaves }
 	var list []int // of the urgent, in their order

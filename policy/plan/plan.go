@@ -1,11 +1,10 @@
-// Package plan finds the way from one shape of a cluster to another: steps, and which of them must be
-// done before which (Cruise §IV.B).
+// Package plan finds the way from one shape of a cluster to another: steps, and which of them must be done before which
+// (Cruise §IV.B).
 //
-// The steps that move what a job has run side by side, the largest first, so that none of them is
-// alone at the end. Every step leaves a whole shape behind it, in whatever order they are done. So a
-// plan can be left at any point: it is cancelled by beginning no more steps, and resumed, by whoever
-// leads then, by making a new one from the shape that there is. Doing a step twice is doing it once.
-// (All of it: TestAnyOrderLeavesAShape, TestAPlanIsResumed.)
+// The steps that move a job's parts run in parallel, the largest first, so that no large one is alone at the end. Every
+// step leaves a valid shape, in whatever order the steps are done. So a plan can be stopped at any point: it is
+// cancelled by beginning no more steps, and resumed, by any later leader, by a new plan from the current shape. A step
+// may be repeated without effect. (All of it: TestAnyOrderLeavesAShape, TestAPlanIsResumed.)
 //
 // The package is pure: Between makes a plan, a Run says what may begin now, and the caller does it.
 package plan
@@ -30,13 +29,13 @@ const (
 	Delete             // a node goes, which has nothing left
 )
 
-// String returns the word of experience and events.
+// String returns the word in events and in the experience page.
 func (k Kind) String() string { return [...]string{"add", "switch", "move", "delete"}[k] }
 
 // Step is one step. Which fields it has depends on its kind.
 type Step struct {
 	Kind         Kind
-	Node         bellows.NodeID // whose step it is; of a move: to whom
+	Node         bellows.NodeID // the node of the step; of a move: the receiver
 	Slots, Lanes int            // add, switch: the node's roles from then on
 	Partition    int            // move: its number, or -1
 	Split        int            // move: its number, or -1
@@ -69,7 +68,7 @@ type Plan struct{ Steps []Step }
 // Sizes is how many bytes move with what.
 type Sizes struct {
 	Partitions []int64
-	Splits     []int64 // 0: whoever gets it has its data, or reads them where they came from
+	Splits     []int64 // 0: the receiver has its data, or reads them from their source
 }
 
 func size(of []int64, i int) int64 {
@@ -174,7 +173,7 @@ func (b *builder) lose() {
 	}
 }
 
-// Apply returns the shape behind a step.
+// Apply returns the shape after a step.
 func Apply(s shape.Shape, step *Step) shape.Shape {
 	i, there := slices.BinarySearchFunc(s.Nodes, step.Node, func(n shape.Node, id bellows.NodeID) int { return cmp.Compare(n.ID, id) })
 	node := shape.Node{ID: step.Node, Slots: step.Slots, Lanes: step.Lanes}

@@ -57,8 +57,9 @@ func owns(s *shape.Shape, n bellows.NodeID) bool {
 	return slices.Contains(s.Splits, n) || slices.ContainsFunc(s.Partitions, func(p shape.Place) bool { return p.Node == n })
 }
 
-// TestWhoLeavesMovesMoreAtOnce empties a node that leaves, and one that stays: of the first as many small partitions go at once as together are no more than the limit.
-func TestWhoLeavesMovesMoreAtOnce(t *testing.T) {
+// TestLeavingNodeMovesMoreAtOnce empties a node that leaves, and one that stays. From the first, small partitions move
+// at once, as many as are together within the limit.
+func TestLeavingNodeMovesMoreAtOnce(t *testing.T) {
 	for _, c := range []struct {
 		bytes  []int64
 		stays  bool
@@ -84,14 +85,14 @@ func TestWhoLeavesMovesMoreAtOnce(t *testing.T) {
 		if len(first) != c.begins {
 			t.Errorf("%+v: %d moves begin", c, len(first))
 		}
-		for all := first; !r.Over(); all = append(all, r.Begin()...) { // and the others behind them
+		for all := first; !r.Finished(); all = append(all, r.Begin()...) { // then the others
 			r.Done(all[0])
 			all = all[1:]
 		}
 	}
 }
 
-// TestAnyOrderLeavesAShape carries plans out in any order that a run allows, and looks at the shape behind each step.
+// TestAnyOrderLeavesAShape carries plans out in every order that a run allows, and checks the shape after each step.
 func TestAnyOrderLeavesAShape(t *testing.T) {
 	kinds := map[plan.Kind]int{}
 	for seed := range uint64(400) {
@@ -104,7 +105,7 @@ func TestAnyOrderLeavesAShape(t *testing.T) {
 		var open []int
 		moves := map[bellows.NodeID]int{}
 		started := map[int]bool{}
-		for !r.Over() {
+		for !r.Finished() {
 			before := len(open)
 			for _, i := range r.Begin() {
 				step := &p.Steps[i]
@@ -206,13 +207,13 @@ func TestARunEnds(t *testing.T) {
 		bad := map[int]bool{}
 		over := false
 		var open []int
-		for n := 0; !r.Over(); n++ {
+		for n := 0; !r.Finished(); n++ {
 			if n > 10*len(p.Steps) {
 				t.Fatalf("seed %d: it does not end", seed)
 			}
 			list := r.Begin()
 			if over && len(list) > 0 {
-				t.Fatalf("seed %d: %v begin behind the cancel", seed, list)
+				t.Fatalf("seed %d: %v begin after the cancel", seed, list)
 			}
 			for _, i := range list {
 				for _, j := range p.Steps[i].After {
@@ -280,7 +281,8 @@ func TestTheLargestMovesFirst(t *testing.T) {
 	}
 }
 
-// TestWithinANotice: what has no copy goes first, what does not fit is named, and who keeps something is not deleted.
+// TestWithinANotice checks that parts without a copy move first, that what does not fit is named, and that a node which
+// keeps something is not deleted.
 func TestWithinANotice(t *testing.T) {
 	partial, whole := 0, 0
 	for seed := range uint64(300) {
@@ -336,7 +338,7 @@ func TestWithinANotice(t *testing.T) {
 			t.Fatalf("seed %d: %d steps of %d, %d left", seed, len(fits.Steps), len(p.Steps), len(left))
 		}
 		r, s := plan.NewRun(fits, plan.Limits{}), now.Shape
-		for !r.Over() {
+		for !r.Finished() {
 			list := r.Begin()
 			if len(list) == 0 {
 				t.Fatalf("seed %d: nothing begins", seed)

@@ -51,7 +51,7 @@ type Run struct {
 	adds   int                      // that are begun
 }
 
-// NewRun returns a plan of which no step has begun.
+// NewRun returns the run of a plan before its first step.
 func NewRun(p Plan, limits Limits) *Run {
 	if limits.OfNode == 0 {
 		limits.OfNode = movesOfNode
@@ -75,7 +75,7 @@ func NewRun(p Plan, limits Limits) *Run {
 // or has failed.
 func (r *Run) Begin() (list []int) { return r.BeginIf(func(*Step) bool { return true }) }
 
-// BeginIf is Begin without those steps that may not begin yet, for a reason that the caller has.
+// BeginIf is Begin without the steps for which may returns false.
 func (r *Run) BeginIf(may func(*Step) bool) (list []int) {
 	for i := range r.Plan.Steps {
 		s := &r.Plan.Steps[i]
@@ -138,11 +138,11 @@ func (r *Run) ready(s *Step) bool {
 // Done says that a step that was begun is done.
 func (r *Run) Done(i int) { r.end(i, done) }
 
-// Failed says that a step that was begun has failed, or was given up. What does not wait for it goes
-// on: each is of use by itself.
+// Failed reports that a step that was begun has failed, or was given up. Steps that do not wait for it continue: each
+// is useful alone.
 func (r *Run) Failed(i int) {
 	r.end(i, failed)
-	for j := range r.Plan.Steps { // those behind it are behind it in the plan, too
+	for j := range r.Plan.Steps { // steps that wait for it follow it in the plan
 		if r.states[j] == waiting && slices.ContainsFunc(r.Plan.Steps[j].After, func(k int) bool { return r.states[k] >= failed }) {
 			r.states[j] = dropped
 		}
@@ -170,8 +170,8 @@ func (r *Run) Cancel() (open []int) {
 	return open
 }
 
-// Over reports whether nothing is begun and nothing will be.
-func (r *Run) Over() bool {
+// Finished reports whether no step is running and none will begin.
+func (r *Run) Finished() bool {
 	return !slices.Contains(r.states, begun) && !slices.Contains(r.states, waiting)
 }
 

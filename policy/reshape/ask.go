@@ -11,8 +11,8 @@ import (
 	"bellows/policy/shape"
 )
 
-// Ask takes what somebody wants; its Outcome comes with the effects of this step or of a later one. What was asked before
-// is superseded, but for drains: who is told to leave leaves.
+// Ask takes a request; its Outcome comes with the effects of this step or of a later one. It supersedes earlier
+// requests, except drains: a node that was asked to leave leaves.
 func (m *Machine) Ask(a Ask, fx *Effects) AskID { return m.ask([]Ask{a}, fx)[0] }
 
 // AskDrains asks for several nodes to leave, by one plan, so that nothing moves from one of them to another one. Each has its own AskID and Outcome.
@@ -83,7 +83,7 @@ func (m *Machine) canLeave(d *Drain) error {
 	switch {
 	case d.Node == Leader:
 		return fmt.Errorf("node %d leads the job and cannot leave", d.Node)
-	case !m.there(d.Node):
+	case !m.hasNode(d.Node):
 		return fmt.Errorf("there is no node %d", d.Node)
 	case d.NoticeMillis < 0:
 		return fmt.Errorf("a notice of %d ms", d.NoticeMillis)
@@ -91,8 +91,8 @@ func (m *Machine) canLeave(d *Drain) error {
 	return nil
 }
 
-// forgive lets nodes be emptied whose notice has run out, where nobody waits for that any more, or waits anew: they were told to leave, and
-// are there still (TestWhoCouldNotLeaveInTimeLeavesLater).
+// forgive allows nodes whose notice has run out to be emptied, if no request waits for that any more, or a new one
+// does: they were asked to leave and are still there (TestUnfinishedLeaveContinuesLater).
 func (m *Machine) forgive(anew *Drain) {
 	for n := range m.dead {
 		if anew != nil && anew.Node == n || m.noticed(n) == nil {
@@ -102,8 +102,8 @@ func (m *Machine) forgive(anew *Drain) {
 	}
 }
 
-// base returns the nodes from which it goes on: those that are there, with the roles that they are to have, those that
-// are on their way, and not those that are to leave.
+// base returns the nodes to start from: those present, with the roles that they are to have, and those on their way,
+// but not those that are to leave.
 func (m *Machine) base(leaves []bellows.NodeID) (nodes []shape.Node) {
 	for _, n := range m.now.Nodes {
 		if slices.Contains(leaves, n.ID) {
@@ -129,7 +129,7 @@ func (m *Machine) base(leaves []bellows.NodeID) (nodes []shape.Node) {
 // decide makes a shape of what is asked: of one Ask, or of several drains.
 func (m *Machine) decide(news []asked) (want shape.Decision, leaves []bellows.NodeID, err error) {
 	for i := range m.asks {
-		if d := m.asks[i].Drain; d != nil && m.there(d.Node) {
+		if d := m.asks[i].Drain; d != nil && m.hasNode(d.Node) {
 			leaves = append(leaves, d.Node)
 		}
 	}
@@ -203,7 +203,8 @@ func (m *Machine) able(s shape.Snapshot, want shape.Decision, leaves []bellows.N
 	return dealt, err
 }
 
-// counts is how many nodes of each role are wanted: as many as there are, but for what is asked and for those who leave.
+// counts sets how many nodes of each role are wanted: the current numbers, changed by the request and by nodes that
+// leave.
 func (m *Machine) counts(w *shape.Want, nodes []shape.Node, leaves []bellows.NodeID, a *asked) {
 	s := shape.Shape{Nodes: nodes}
 	w.Workers, w.Servers = s.Counts()
@@ -251,7 +252,7 @@ func (m *Machine) reason(news []asked, want *shape.Shape) string {
 	return fmt.Sprintf("%s within %.1f s", leave, float64(a.Drain.NoticeMillis)/1000)
 }
 
-// switched returns the nodes, one of which has another role.
+// switched returns the nodes with one node's role changed.
 func (m *Machine) switched(nodes []shape.Node, s *Switch) ([]shape.Node, error) {
 	if s.Role == 0 || s.Role > Both {
 		return nil, fmt.Errorf("there is no %v", s.Role)
@@ -259,7 +260,7 @@ func (m *Machine) switched(nodes []shape.Node, s *Switch) ([]shape.Node, error) 
 	i := slices.IndexFunc(nodes, func(n shape.Node) bool { return n.ID == s.Node })
 	host := slices.IndexFunc(m.now.Nodes, func(n shape.Node) bool { return n.ID == s.Node })
 	if i < 0 || host < 0 {
-		return nil, fmt.Errorf("there is no node %d, or it leaves", s.Node)
+		return nil, fmt.Errorf("node %d does not exist or is leaving", s.Node)
 	}
 	can := m.now.Nodes[host]
 	switch {

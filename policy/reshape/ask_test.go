@@ -11,7 +11,7 @@ import (
 	"bellows/policy/shape"
 )
 
-// small is a job that does all that it is told at once.
+// small is a job that carries out everything at once.
 type small struct {
 	*reshape.Machine
 	facts reshape.Facts
@@ -20,7 +20,7 @@ type small struct {
 	last  reshape.Outcome
 }
 
-// newSmall has a leader and two nodes, of which each can be both, four splits and three partitions.
+// newSmall returns a job with a leader and two nodes with both roles, four splits and three partitions.
 func newSmall(l reshape.Limits) *small {
 	s := &small{Machine: reshape.New(l)}
 	s.facts = reshape.Facts{Version: 1, Job: shape.Job{Tables: []int{3}, Near: []int{-1, -1, -1}}, Nodes: []shape.Node{{Slots: 1, Lanes: 1}, {ID: 1, Slots: 1, Lanes: 1}, {ID: 2, Slots: 1, Lanes: 1}},
@@ -108,15 +108,15 @@ func TestEachIsAnsweredOnce(t *testing.T) {
 	fx = reshape.Effects{}
 	id := s.Ask(reshape.Ask{Drain: &reshape.Drain{Node: 1}}, &fx)
 	for range 2 {
-		s.Over("it has ended", &fx)
+		s.Stop("it has ended", &fx)
 	}
 	if len(fx.Outcomes) != 1 || fx.Outcomes[0].Ask != id || fx.Outcomes[0].Err != "it has ended" || fx.Outcomes[0].Bad {
 		t.Errorf("it is answered by %+v", fx.Outcomes)
 	}
 }
 
-// TestWhatDoesNotFitIsNamed: what is left at a node whose notice is over, also if that is one thing.
-func TestWhatDoesNotFitIsNamed(t *testing.T) {
+// TestPartsThatDoNotFitAreNamed checks the answer for a node whose notice is over, also if one part is left.
+func TestPartsThatDoNotFitAreNamed(t *testing.T) {
 	s := newSmall(reshape.Limits{})
 	s.facts.Version, s.facts.Splits = 2, []bellows.NodeID{0, 0, 2, 2}
 	var fx reshape.Effects
@@ -139,8 +139,8 @@ func TestWhatDoesNotFitIsNamed(t *testing.T) {
 	}
 }
 
-// TestARefusedNodeIsSaidWithItsRole: what it was to be for.
-func TestARefusedNodeIsSaidWithItsRole(t *testing.T) {
+// TestRefusedNodeIsNamedWithItsRole checks that the answer names the role that the node was to have.
+func TestRefusedNodeIsNamedWithItsRole(t *testing.T) {
 	for want, scale := range map[string]reshape.Scale{
 		"to add a node with the role of a server is given up: no room":              {Servers: 4},
 		"to add a node with the role of a worker and a server is given up: no room": {Workers: 4},
@@ -160,7 +160,8 @@ func TestARefusedNodeIsSaidWithItsRole(t *testing.T) {
 	}
 }
 
-// TestNodesOnTheirWayAreWaitedFor by whoever asks next, each of them, whatever numbers it has for them.
+// TestNodesOnTheirWayAreWaitedFor checks that the next request waits for each of them, whatever numbers it has for
+// them.
 func TestNodesOnTheirWayAreWaitedFor(t *testing.T) {
 	s := newSmall(reshape.Limits{Limits: plan.Limits{Adds: 2}})
 	s.facts.Version, s.facts.Splits = 2, []bellows.NodeID{0, 0, 1, 2, 0, 1, 2}
@@ -187,8 +188,9 @@ func TestNodesOnTheirWayAreWaitedFor(t *testing.T) {
 	}
 }
 
-// TestSplitsThatStayAreLeftWhereTheyAre: what would move them is refused with the reason, before anything is begun; partitions move, and so do servers.
-func TestSplitsThatStayAreLeftWhereTheyAre(t *testing.T) {
+// TestUnmovableSplitsStay checks that a request which would move them is refused with the reason before anything
+// begins. Partitions move, and so do servers.
+func TestUnmovableSplitsStay(t *testing.T) {
 	const why = "each holds a game that is being played"
 	for _, c := range []struct {
 		name string
@@ -224,9 +226,9 @@ func TestSplitsThatStayAreLeftWhereTheyAre(t *testing.T) {
 	}
 }
 
-// TestWhoCouldNotLeaveInTimeLeavesLater: a drain whose notice was too short is over, and its node stays with what did not fit. What is asked next empties it
-// and has it leave; it is given nothing.
-func TestWhoCouldNotLeaveInTimeLeavesLater(t *testing.T) {
+// TestUnfinishedLeaveContinuesLater ends a drain whose notice was too short: its node stays with what did not fit. The
+// next request empties it and makes it leave; it receives nothing.
+func TestUnfinishedLeaveContinuesLater(t *testing.T) {
 	for name, ask := range map[string]reshape.Ask{
 		"as many workers as are left": {Scale: &reshape.Scale{Workers: 2}},
 		"more":                        {Scale: &reshape.Scale{Workers: 3}},

@@ -1,22 +1,23 @@
-// Package reshape drives a job from the shape that it has to the one that is wanted, while it runs: a step function, which
-// says what is to begin and hears what has ended.
+// Package reshape drives a running job from its current shape to the wanted one: a step function, which returns what is
+// to begin and takes what has ended.
 //
 // The caller's duties, in order:
 //
 //  1. Make a Machine, and Observe the job as it is.
-//  2. Give it what is asked (Ask): to scale, to drain a node, to switch a node's role. A policy makes a shape of it (package
+//  2. Give it requests (Ask): to scale, to drain a node, to switch a node's role. A policy makes a shape of it (package
 //     shape), and package plan the way there.
-//  3. Begin what Effects say, each Op on its own, and tell the end of each, with the job as it is then (Ended). An Op that is to be
-//     abandoned ends too, as soon as it can: done, or not.
-//  4. Tell the time (Tick): what was refused is asked again, and a notice runs out.
-//  5. Answer who has asked: each Ask has one Outcome.
+//  3. Begin the operations in Effects, each Op on its own, and report the end of each, with the job as it is then (Ended).
+//     An Op that is abandoned also ends, as soon as it can, done or not.
+//  4. Report the time (Tick): refused operations are tried again, and a notice runs out.
+//  5. Answer each Ask with its one Outcome.
 //
-// It is driven by what there is and not by what was planned: behind whatever it did not expect, a step that failed, a node that is
-// gone, a newer Ask, it plans anew from the shape of now. What is under way and still wanted goes on; what is not
-// wanted any more is abandoned. So nothing has to be undone, and nobody who leads later needs what the one before had in mind
-// (TestAnyOrderComesToWhatIsWanted).
+// It follows the observed state and not a plan: after anything unexpected (a failed step, a lost node, a newer Ask) it
+// plans anew from the current shape. Operations under way that are still wanted continue; the others are abandoned. So
+// nothing has to be undone, and a later leader does not need to know its predecessor's intentions
+// (TestAnyOrderReachesTheGoal).
 //
-// The package refuses to bring back what a lost node had: its partitions and splits stay with it until somebody else has given them to another.
+// The package does not bring back what a lost node had: its partitions and splits stay with it until they have been
+// given to another.
 package reshape
 
 import (
@@ -34,7 +35,7 @@ type Facts struct {
 	shape.Job
 	Nodes      []shape.Node     // what each can run, by number
 	Splits     []bellows.NodeID // where each is active
-	Partitions []bellows.NodeID // who owns each, as in shape.Shape
+	Partitions []bellows.NodeID // the owner of each, as in shape.Shape
 	Sizes      plan.Sizes
 }
 
@@ -44,7 +45,7 @@ const Leader bellows.NodeID = 0
 // AskID names something that was asked, from 1.
 type AskID int
 
-// Ask is what somebody wants. Exactly one of Scale, Drain, Switch and Shape is set.
+// Ask is a request. Exactly one of Scale, Drain, Switch and Shape is set.
 type Ask struct {
 	Scale  *Scale
 	Drain  *Drain
@@ -52,14 +53,14 @@ type Ask struct {
 	Shape  shape.Policy // whatever it decides
 }
 
-// Scale asks for numbers of nodes that run tasks, and that hold partitions; 0: as many as there are. Where every worker
-// holds partitions, and no other node does, Servers may be 0 only, and those who come do both.
+// Scale asks for numbers of nodes that run tasks, and that hold partitions; 0: the current number. If every worker
+// holds partitions and no other node does, Servers must be 0, and new nodes do both.
 type Scale struct{ Workers, Servers int }
 
 // Drain asks for a node to leave. Nobody comes in its place.
 type Drain struct {
 	Node bellows.NodeID
-	// NoticeMillis is how long the node will be there; 0: as long as it takes. What does not fit is left.
+	// NoticeMillis is how long the node will be there; 0: as long as the drain takes. What does not fit is left.
 	NoticeMillis int64
 }
 
@@ -73,7 +74,7 @@ const (
 	Both   = Worker | Server
 )
 
-// String returns the word of people.
+// String returns the role as shown to users.
 func (r Role) String() string {
 	switch r {
 	case Worker:
@@ -99,12 +100,12 @@ type OpID int
 type Op struct {
 	ID OpID
 	plan.Step
-	Urgent bool // of Move: its node is to leave, so that it does not stand back behind the job's work
+	Urgent bool // of Move: its node is to leave, so that it does not yield to the job's work
 }
 
 // End is how an Op has ended.
 type End struct {
-	Node  bellows.NodeID // of Add: who has come
+	Node  bellows.NodeID // of Add: the new node
 	Err   string         // a sentence without its end; empty: it is done
 	Final bool           // of Err: to ask again is of no use
 }

@@ -20,7 +20,7 @@ func (m *Machine) advance(fx *Effects) {
 		if g.stale && !m.replan(fx) {
 			return
 		}
-		list := g.run.BeginIf(m.may)
+		list := g.run.BeginIf(m.mayBegin)
 		for _, i := range list {
 			m.begin(i, fx)
 		}
@@ -31,7 +31,7 @@ func (m *Machine) advance(fx *Effects) {
 	m.conclude(fx)
 }
 
-// begin begins a step of the plan. A role is nobody's but this Machine's, and changes at once.
+// begin begins a step of the plan. A role belongs to this Machine alone, and changes at once.
 func (m *Machine) begin(i int, fx *Effects) {
 	g := m.goal
 	s := g.run.Plan.Steps[i]
@@ -50,14 +50,14 @@ func (m *Machine) begin(i int, fx *Effects) {
 	fx.Begin = append(fx.Begin, op)
 }
 
-// may reports whether a step of the plan may begin, as far as that depends on what is under way beside it, and on the time.
-func (m *Machine) may(s *plan.Step) bool {
-	if t, refused := m.goal.tries[of(s)]; refused && t.notBefore > m.clock {
+// mayBegin reports whether a step of the plan may begin, given the operations under way and the time.
+func (m *Machine) mayBegin(s *plan.Step) bool {
+	if t, refused := m.goal.tries[subjectOf(s)]; refused && t.notBefore > m.clock {
 		return false
 	}
 	for _, u := range m.open {
 		switch {
-		case of(&u.Step) == of(s):
+		case subjectOf(&u.Step) == subjectOf(s):
 			return false
 		case s.Kind == plan.Delete && u.involves(s.Node), s.Kind == plan.Switch && m.loses(s) && u.involves(s.Node):
 			return false
@@ -87,13 +87,13 @@ func (m *Machine) fits(s *plan.Step) bool {
 	return a == nil || m.clock+m.pace.millisOf(s) < a.moveBy()
 }
 
-// leaves reports whether a node is to leave: somebody waits for the last that it has.
+// leaves reports whether a node is to leave: a request waits for the last of its parts.
 func (m *Machine) leaves(n bellows.NodeID) bool {
 	_, stays := m.goal.want.Node(n)
 	return !stays
 }
 
-// noticed returns the drain with notice of a node; nil: there is none.
+// noticed returns a node's drain with notice; nil: none.
 func (m *Machine) noticed(n bellows.NodeID) *asked {
 	for i := range m.asks {
 		if _, has := m.asks[i].deadline(); has && m.asks[i].Drain.Node == n {
@@ -103,8 +103,8 @@ func (m *Machine) noticed(n bellows.NodeID) *asked {
 	return nil
 }
 
-// has returns what a node has: the moves that would empty it, to nowhere.
-func (m *Machine) has(n bellows.NodeID) (list []plan.Step) {
+// heldBy returns what a node has, as the moves that would empty it, without a receiver.
+func (m *Machine) heldBy(n bellows.NodeID) (list []plan.Step) {
 	for p, at := range m.now.Partitions {
 		if at == n {
 			s := plan.Step{Kind: plan.Move, From: shape.Place{Node: n}, Partition: p, Split: -1}
@@ -122,16 +122,16 @@ func (m *Machine) has(n bellows.NodeID) (list []plan.Step) {
 	return list
 }
 
-// expire leaves what nodes have whose notice runs out, and answers who has asked when it has.
+// expire gives up what nodes have whose notice runs out, and answers their requests when it has.
 func (m *Machine) expire(fx *Effects) {
 	m.asks = slices.DeleteFunc(m.asks, func(a asked) bool {
 		deadline, has := a.deadline()
-		if !has || !m.there(a.Drain.Node) || m.clock < a.moveBy() {
+		if !has || !m.hasNode(a.Drain.Node) || m.clock < a.moveBy() {
 			return false
 		}
 		n := a.Drain.Node
 		m.leave(n, fx)
-		list := m.has(n)
+		list := m.heldBy(n)
 		open := slices.ContainsFunc(m.open, func(u *under) bool { return u.involves(n) })
 		if m.clock < deadline && (open || len(list) == 0) {
 			return false
@@ -241,7 +241,7 @@ func (m *Machine) replan(fx *Effects) bool {
 	g.run = plan.NewRun(p, m.limits.Limits)
 	clear(g.places)
 	for _, u := range m.open {
-		at := slices.IndexFunc(p.Steps, func(s plan.Step) bool { return of(&s) == of(&u.Step) && s.Node == u.Node })
+		at := slices.IndexFunc(p.Steps, func(s plan.Step) bool { return subjectOf(&s) == subjectOf(&u.Step) && s.Node == u.Node })
 		switch {
 		case at >= 0 && !u.abandoned:
 			g.run.Adopt(at)
@@ -254,13 +254,13 @@ func (m *Machine) replan(fx *Effects) bool {
 	}
 	if !g.told {
 		g.told = true
-		m.tell(p, fx)
+		m.announce(p, fx)
 	}
 	return true
 }
 
-// tell tells what was decided.
-func (m *Machine) tell(p plan.Plan, fx *Effects) {
+// announce reports what was decided.
+func (m *Machine) announce(p plan.Plan, fx *Effects) {
 	n := Note{Kind: Planned, Steps: slices.Clone(p.Steps)}
 	kinds := map[plan.Kind]int{}
 	var moves []plan.Step
@@ -287,11 +287,11 @@ func (m *Machine) tell(p plan.Plan, fx *Effects) {
 	fx.Notes = append(fx.Notes, n)
 }
 
-// made reports whether what an Op was to do is done already, though its end has not been told.
+// made reports whether the effect of an Op is there already, though its end has not been reported.
 func (m *Machine) made(u *under) bool {
 	switch {
 	case u.Kind == plan.Delete:
-		return !m.there(u.Node)
+		return !m.hasNode(u.Node)
 	case u.Kind != plan.Move:
 		return false
 	case u.Split >= 0:
@@ -300,8 +300,8 @@ func (m *Machine) made(u *under) bool {
 	return m.now.Partitions[u.Partition] == u.Node
 }
 
-// redeal deals anew where nodes are not to be had any more: those that are gone, and those that did not come. A node that
-// has come by itself stays.
+// redeal deals anew without nodes that are not available any more: lost ones, and those that did not come. A node that
+// has come unasked stays.
 func (m *Machine) redeal() error {
 	g := m.goal
 	gone := func(n shape.Node) bool {
@@ -309,7 +309,7 @@ func (m *Machine) redeal() error {
 			_, stuck := g.stuck[subject{plan.Add, int(n.ID)}]
 			return stuck
 		}
-		return !m.there(n.ID)
+		return !m.hasNode(n.ID)
 	}
 	if slices.ContainsFunc(g.want.Nodes, gone) {
 		var names []string
@@ -331,7 +331,7 @@ func (m *Machine) redeal() error {
 	return nil
 }
 
-// match gives nodes that are on their way the places of such in what is wanted. One for which there is no place is not to come.
+// match assigns nodes that are on their way to new nodes in the wanted shape. A node without a place is cancelled.
 func (m *Machine) match(fx *Effects) {
 	g := m.goal
 	taken := map[bellows.NodeID]bool{}
@@ -364,7 +364,7 @@ func (m *Machine) wanted() shape.Decision {
 	w := clone(g.want)
 	for _, st := range g.stuck {
 		switch s := &st.step; {
-		case s.Kind == plan.Delete && m.there(s.Node):
+		case s.Kind == plan.Delete && m.hasNode(s.Node):
 			keep(&w, shape.Node{ID: s.Node})
 		case s.Kind == plan.Move && s.Split >= 0:
 			m.keepSplit(&w, s.Split)
@@ -373,16 +373,16 @@ func (m *Machine) wanted() shape.Decision {
 		}
 	}
 	for p, n := range m.now.Splits {
-		if m.dead[n] || !m.there(n) {
+		if m.dead[n] || !m.hasNode(n) {
 			m.keepSplit(&w, p)
 		}
 	}
 	for p, n := range m.now.Partitions {
-		if m.dead[n] || !m.there(n) {
+		if m.dead[n] || !m.hasNode(n) {
 			m.keepPartition(&w, p)
 		}
 	}
-	for _, n := range m.now.Nodes { // one of whose coming nobody here knew
+	for _, n := range m.now.Nodes { // a node that came unasked
 		if _, wanted := w.Node(n.ID); !wanted && n.ID > g.newest && !m.mine[n.ID] {
 			keep(&w, m.roles[n.ID])
 		}
@@ -393,7 +393,7 @@ func (m *Machine) wanted() shape.Decision {
 func (m *Machine) keepSplit(w *shape.Decision, p int) {
 	n := m.now.Splits[p]
 	w.Splits[p] = n
-	if m.there(n) {
+	if m.hasNode(n) {
 		keep(w, shape.Node{ID: n, Slots: max(1, m.roles[n].Slots)})
 	}
 }
@@ -401,12 +401,12 @@ func (m *Machine) keepSplit(w *shape.Decision, p int) {
 func (m *Machine) keepPartition(w *shape.Decision, p int) {
 	n := m.now.Partitions[p]
 	w.Partitions[p] = shape.Place{Node: n}
-	if m.there(n) {
+	if m.hasNode(n) {
 		keep(w, shape.Node{ID: n, Lanes: 1})
 	}
 }
 
-// keep has a node in what is wanted, with at least such roles.
+// keep adds a node to the wanted shape, with at least such roles.
 func keep(w *shape.Decision, n shape.Node) {
 	at, found := slices.BinarySearchFunc(w.Nodes, n.ID, func(o shape.Node, id bellows.NodeID) int { return cmp.Compare(o.ID, id) })
 	if !found {
@@ -425,17 +425,17 @@ func (m *Machine) fail(why string, fx *Effects) {
 	m.abandonAll(fx)
 }
 
-// conclude answers drains whose node is gone, and all who have asked when there is nothing left to do.
+// conclude answers drains whose node is gone, and all requests when nothing is left to do.
 func (m *Machine) conclude(fx *Effects) {
 	m.asks = slices.DeleteFunc(m.asks, func(a asked) bool {
-		if a.Drain == nil || m.there(a.Drain.Node) {
+		if a.Drain == nil || m.hasNode(a.Drain.Node) {
 			return false
 		}
 		m.answer(&a, Outcome{}, fx)
 		return true
 	})
 	g := m.goal
-	if g == nil || !g.run.Over() || len(m.open) > 0 {
+	if g == nil || !g.run.Finished() || len(m.open) > 0 {
 		return
 	}
 	var left []Left
@@ -456,7 +456,7 @@ func (m *Machine) conclude(fx *Effects) {
 			o.Err = m.short(&a)
 		}
 		if o.Err != "" && len(left) > 0 {
-			o.Err += ": " + says(&left[0].Step) + " was given up: " + left[0].Why
+			o.Err += ": " + describe(&left[0].Step) + " was given up: " + left[0].Why
 			if len(left) > 1 {
 				o.Err += fmt.Sprintf(", and %d more", len(left)-1)
 			}
@@ -467,7 +467,7 @@ func (m *Machine) conclude(fx *Effects) {
 	for _, l := range left {
 		n.Steps = append(n.Steps, l.Step)
 	}
-	stays := slices.IndexFunc(g.leaves, m.there)
+	stays := slices.IndexFunc(g.leaves, m.hasNode)
 	switch {
 	case len(left) > 0:
 		n.Sentence = fmt.Sprintf("%s: ended in %.1f s, %d moved, %d not", g.want.Reason, float64(m.clock-g.began)/1000, g.moved, len(left))
@@ -491,7 +491,7 @@ func (m *Machine) short(a *asked) string {
 	return fmt.Sprintf("there are %d workers and %d servers: %s", workers, servers, m.goal.want.Reason)
 }
 
-// Withdraw tells that nobody waits for an Ask any more: it is not wanted. When nothing is, what is under way is abandoned.
+// Withdraw cancels an Ask whose caller no longer waits. If no request is left, operations under way are abandoned.
 func (m *Machine) Withdraw(id AskID, fx *Effects) {
 	m.asks = slices.DeleteFunc(m.asks, func(a asked) bool {
 		if a.AskID == id {

@@ -11,18 +11,20 @@ import (
 	"bellows/policy/shape"
 )
 
-// Machine drives one job. It is a value of its caller's, who steps it by one goroutine at a time.
+// Machine drives one job. It is a value of its caller, which steps it from one goroutine at a time.
 //
-// States: idle, without a goal; or under way to one, of whatever was asked last, and of the drains before that are not over.
+// States: idle, without a goal; or under way to the goal of the last request and of the earlier drains that are not
+// over.
 //
-// Invariants, all held by TestAnyOrderComesToWhatIsWanted in ten thousand orders of ends, refusals, deaths, asks and cancels:
-//   - Of a split or a partition one move is under way at a time; no more nodes come at a time, and no more moves of a node that carry bytes are under way,
-//     than the limits allow.
-//   - Nothing moves to a node that leaves or has not the role, nor from or to one that is not there; a node is deleted that has nothing, and to which
-//     nothing is under way.
+// Invariants, all held by TestAnyOrderReachesTheGoal in ten thousand orders of ends, refusals, deaths, requests and
+// cancels:
+//   - Of a split or a partition one move is under way at a time. The limits bound how many nodes come at a time, and how
+//     many moves of a node that carry bytes are under way.
+//   - Nothing moves to a node that leaves or lacks the role, nor from or to a node that does not exist. A node is deleted
+//     when it has nothing and nothing is under way to it.
 //   - Each Ask has one Outcome; each Op that has begun is waited for.
-//   - What is refused is asked again so often and no more, and then it is named.
-//   - A drain is over when its notice is, and no move from its node begins that is not thought to end by then.
+//   - A refused operation is tried again a bounded number of times, and then reported.
+//   - A drain is over when its notice is, and no move from its node begins that is not expected to end by then.
 type Machine struct {
 	limits Limits
 	clock  int64
@@ -34,7 +36,7 @@ type Machine struct {
 	open   []*under
 	mine   map[bellows.NodeID]bool // nodes that have come by an Op
 	dead   map[bellows.NodeID]bool // nodes whose notice has run out: nothing is moved from them or to them
-	late   map[bellows.NodeID]bool // nodes that are there still behind that: they leave with what is asked next, or whenever they can
+	late   map[bellows.NodeID]bool // nodes that are still there after their notice: they leave with the next request, or when they can
 	over   string                  // why the job is over; empty: it is not
 	pace   pace
 
@@ -71,7 +73,7 @@ func (a *asked) deadline() (int64, bool) {
 	return a.since + a.Drain.NoticeMillis, true
 }
 
-// moveBy is until when moves from its node may be under way: the rest of the notice is for its leave.
+// moveBy returns until when moves from its node may be under way: the rest of the notice is for its leave.
 func (a *asked) moveBy() int64 {
 	return a.since + a.Drain.NoticeMillis - min(a.Drain.NoticeMillis/10, 1000)
 }
@@ -116,7 +118,7 @@ type subject struct {
 	n    int // Move: of a partition n, of a split -1-n; else the node
 }
 
-func of(s *plan.Step) subject {
+func subjectOf(s *plan.Step) subject {
 	switch {
 	case s.Kind != plan.Move:
 		return subject{s.Kind, int(s.Node)}
@@ -156,9 +158,9 @@ func (m *Machine) observe(f Facts) bool {
 			m.roles[n.ID] = *n
 		}
 	}
-	maps.DeleteFunc(m.roles, func(n bellows.NodeID, _ shape.Node) bool { return !m.there(n) })
+	maps.DeleteFunc(m.roles, func(n bellows.NodeID, _ shape.Node) bool { return !m.hasNode(n) })
 	for _, list := range []map[bellows.NodeID]bool{m.dead, m.late} {
-		maps.DeleteFunc(list, func(n bellows.NodeID, _ bool) bool { return !m.there(n) })
+		maps.DeleteFunc(list, func(n bellows.NodeID, _ bool) bool { return !m.hasNode(n) })
 	}
 	return !same(before, m.shape())
 }
@@ -167,12 +169,12 @@ func same(a, b shape.Shape) bool {
 	return slices.Equal(a.Nodes, b.Nodes) && slices.Equal(a.Splits, b.Splits) && slices.Equal(a.Partitions, b.Partitions)
 }
 
-// there reports whether the job has a node.
-func (m *Machine) there(n bellows.NodeID) bool {
+// hasNode reports whether the job has a node.
+func (m *Machine) hasNode(n bellows.NodeID) bool {
 	return slices.ContainsFunc(m.now.Nodes, func(o shape.Node) bool { return o.ID == n })
 }
 
-// shape returns the shape of now: nodes with the roles that they have.
+// shape returns the current shape: nodes with the roles that they have.
 func (m *Machine) shape() shape.Shape {
 	s := shape.Shape{Splits: m.now.Splits}
 	for _, n := range m.now.Nodes {
@@ -190,7 +192,7 @@ func (m *Machine) Tick(nowMillis int64, fx *Effects) {
 	m.advance(fx)
 }
 
-// Next returns when Tick is to be called at the latest, in milliseconds from the clock's last; false: there is no need.
+// Next returns the latest time of the next Tick, in milliseconds from the clock's last; false: not needed.
 func (m *Machine) Next() (int64, bool) {
 	next := int64(-1)
 	sooner := func(at int64) {
@@ -212,8 +214,8 @@ func (m *Machine) Next() (int64, bool) {
 	return max(0, next-m.clock), next >= 0
 }
 
-// Over tells that the job is over, and why: nothing begins any more, and whoever has asked is answered.
-func (m *Machine) Over(why string, fx *Effects) {
+// Stop reports that the job is over, and why: nothing begins any more, and every open request is answered.
+func (m *Machine) Stop(why string, fx *Effects) {
 	if m.over == "" {
 		m.over = why
 	}
@@ -225,7 +227,7 @@ func (m *Machine) Over(why string, fx *Effects) {
 	m.abandonAll(fx)
 }
 
-// Cancel drops all that is wanted. What is under way ends, and what is done is not undone.
+// Cancel drops all requests. Operations under way end, and finished ones are not undone.
 func (m *Machine) Cancel(fx *Effects) {
 	for _, a := range m.asks {
 		m.answer(&a, Outcome{Err: "it was cancelled"}, fx)
@@ -330,29 +332,29 @@ func clone(d shape.Decision) shape.Decision {
 
 // refused counts how often a step was refused, and gives it up in the end.
 func (m *Machine) refused(s *plan.Step, end End, fx *Effects) {
-	g, key := m.goal, of(s)
+	g, key := m.goal, subjectOf(s)
 	t := g.tries[key]
 	t.n++
 	if end.Final || t.n >= m.limits.Tries {
 		m.giveUp(s, end.Err)
-		fx.Notes = append(fx.Notes, Note{Kind: Refused, Sentence: fmt.Sprintf("%s is given up: %s", says(s), end.Err)})
+		fx.Notes = append(fx.Notes, Note{Kind: Refused, Sentence: fmt.Sprintf("%s is given up: %s", describe(s), end.Err)})
 		return
 	}
 	wait := m.limits.RetryMillis << (2 * (t.n - 1))
 	t.notBefore = m.clock + wait
 	g.tries[key] = t
-	fx.Notes = append(fx.Notes, Note{Kind: Refused, Sentence: fmt.Sprintf("%s was refused and is asked for again in %.1f s: %s", says(s), float64(wait)/1000, end.Err)})
+	fx.Notes = append(fx.Notes, Note{Kind: Refused, Sentence: fmt.Sprintf("%s was refused and is asked for again in %.1f s: %s", describe(s), float64(wait)/1000, end.Err)})
 }
 
 // giveUp leaves what a step was to change as it is, until something else is asked.
 func (m *Machine) giveUp(s *plan.Step, why string) {
 	g := m.goal
 	g.stale = true
-	g.stuck[of(s)] = stuck{*s, why}
+	g.stuck[subjectOf(s)] = stuck{*s, why}
 }
 
-// says returns a step in words; a node that has not come has no number.
-func says(s *plan.Step) string {
+// describe returns a step in words; a node that has not come has no number.
+func describe(s *plan.Step) string {
 	if s.Kind == plan.Add {
 		return fmt.Sprintf("to add a node with %s", roles(s.Slots, s.Lanes))
 	}

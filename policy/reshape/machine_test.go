@@ -13,7 +13,8 @@ import (
 	"bellows/policy/shape"
 )
 
-// world is a job that a Machine drives, in which a seed decides how long everything takes, what is refused, who dies and what is asked.
+// world is a job that a Machine drives. A seed decides how long everything takes, and which refusals, deaths and
+// requests happen.
 type world struct {
 	t        *testing.T
 	seed     uint64
@@ -22,7 +23,7 @@ type world struct {
 	facts    reshape.Facts
 	clock    int64
 	queue    []happening
-	next     bellows.NodeID // number of who comes next
+	next     bellows.NodeID // number of the next node
 	open     map[reshape.OpID]*working
 	limit    int   // of moves of a node
 	hurried  int64 // bytes of moves from nodes that leave
@@ -32,7 +33,7 @@ type world struct {
 	answers  int
 	stubborn map[string]bool // what is never moved, by its step
 	deaths   int
-	calm     bool // nothing is refused and nobody dies any more
+	calm     bool // no more refusals and deaths
 	counts   map[string]int
 	notes    []string
 }
@@ -127,7 +128,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	return w
 }
 
-// draw is any node of such.
+// draw returns a random node of that kind.
 func (w *world) draw(which func(shape.Node) bool) bellows.NodeID {
 	var list []bellows.NodeID
 	for _, n := range w.facts.Nodes {
@@ -138,14 +139,14 @@ func (w *world) draw(which func(shape.Node) bool) bellows.NodeID {
 	return list[w.rng.IntN(len(list))]
 }
 
-// seen returns the job as somebody sees it who looks now.
+// seen returns the job as an observer sees it now.
 func (w *world) seen() reshape.Facts {
 	f := w.facts
 	f.Nodes, f.Splits, f.Partitions = slices.Clone(f.Nodes), slices.Clone(f.Splits), slices.Clone(f.Partitions)
 	return f
 }
 
-func (w *world) there(n bellows.NodeID) bool {
+func (w *world) hasNode(n bellows.NodeID) bool {
 	return slices.ContainsFunc(w.facts.Nodes, func(o shape.Node) bool { return o.ID == n })
 }
 
@@ -166,7 +167,7 @@ func (w *world) ask(a reshape.Ask) reshape.AskID {
 	return id
 }
 
-func (w *world) any() (a reshape.Ask) {
+func (w *world) randomAsk() (a reshape.Ask) {
 	node := func() bellows.NodeID { return bellows.NodeID(w.rng.IntN(int(w.next) + 1)) }
 	switch w.rng.IntN(6) {
 	case 0, 1:
@@ -215,7 +216,7 @@ func (w *world) obey(fx *reshape.Effects) {
 		w.answers++
 		w.judge(q)
 	}
-	for _, op := range fx.Begin { // who was answered in this step is waited for no more
+	for _, op := range fx.Begin { // answered in this step, so not waited for
 		w.begin(op)
 	}
 }
@@ -230,7 +231,7 @@ func (w *world) judge(q *question) {
 		if d.NoticeMillis > 0 && o.Millis > d.NoticeMillis {
 			w.fail("ask %d: the notice of %d ms is over since %d ms", o.Ask, d.NoticeMillis, o.Millis-d.NoticeMillis)
 		}
-		if o.Err == "" && w.there(d.Node) {
+		if o.Err == "" && w.hasNode(d.Node) {
 			w.fail("ask %d: node %d is said to have left", o.Ask, d.Node)
 		}
 	}
@@ -284,7 +285,7 @@ func (w *world) begin(op reshape.Op) {
 	}
 	switch s.Kind {
 	case plan.Add:
-		if adds >= w.adds || w.there(s.Node) || s.Slots != w.host.Slots || s.Lanes != w.host.Lanes {
+		if adds >= w.adds || w.hasNode(s.Node) || s.Slots != w.host.Slots || s.Lanes != w.host.Lanes {
 			w.fail("%v begins beside %d others", s, adds)
 		}
 	case plan.Delete:
@@ -328,7 +329,7 @@ func (w *world) begin(op reshape.Op) {
 	w.after(millis, func() { w.end(o) })
 }
 
-// end ends an op that has not ended: it has come about, or not; and it is told later, with the job as somebody saw it then.
+// end ends an op that has not ended, done or not. It is reported later, with the job as it was seen then.
 func (w *world) end(o *working) {
 	if o.ended {
 		return
@@ -346,9 +347,9 @@ func (w *world) end(o *working) {
 		} else if end.Err = w.refusal(s); end.Err == "" {
 			f.Nodes = append(f.Nodes, shape.Node{ID: end.Node, Slots: s.Slots, Lanes: s.Lanes})
 		}
-	case !w.there(s.Node):
+	case !w.hasNode(s.Node):
 		end.Err = "it is not there"
-	case s.Kind == plan.Move && !w.there(s.From.Node):
+	case s.Kind == plan.Move && !w.hasNode(s.From.Node):
 		end.Err = "who had it is not there"
 	case o.abandoned && w.rng.IntN(2) == 0:
 		end.Err = "it was abandoned"
@@ -399,9 +400,9 @@ func (w *world) refusal(*plan.Step) string {
 	return ""
 }
 
-// dies has a node die; what it had is another's, at once or later.
+// dies has a node die; its parts get other owners, at once or later.
 func (w *world) dies(n bellows.NodeID) {
-	if w.calm || n == reshape.Leader || !w.there(n) {
+	if w.calm || n == reshape.Leader || !w.hasNode(n) {
 		return
 	}
 	w.deaths++
@@ -444,7 +445,7 @@ func (w *world) look() {
 	}
 }
 
-// play has much happen, and then nothing more, until all is quiet.
+// play makes many events happen, then none, until all is quiet.
 func (w *world) play() {
 	happenings := 3 + w.rng.IntN(8)
 	at := int64(0)
@@ -470,13 +471,13 @@ func (w *world) play() {
 				w.stubborn[key(&s)] = true
 			})
 		default:
-			w.after(at, func() { w.ask(w.any()) })
+			w.after(at, func() { w.ask(w.randomAsk()) })
 		}
 	}
 	w.quiet()
 }
 
-// quiet goes on until nothing happens any more.
+// quiet continues until nothing happens any more.
 func (w *world) quiet() {
 	for n := 0; w.step(); n++ {
 		if n > 20_000 {
@@ -512,7 +513,7 @@ func (w *world) last() {
 	}
 	perNode := map[bellows.NodeID]int{}
 	for _, n := range w.facts.Splits {
-		if !w.there(n) {
+		if !w.hasNode(n) {
 			w.fail("a split is at node %d, which is not there", n)
 		}
 		perNode[n]++
@@ -526,7 +527,7 @@ func (w *world) last() {
 	}
 	holds := map[bellows.NodeID]bool{}
 	for _, n := range w.facts.Partitions {
-		if !w.there(n) {
+		if !w.hasNode(n) {
 			w.fail("a partition is at node %d, which is not there", n)
 		}
 		holds[n] = true
@@ -539,12 +540,13 @@ func (w *world) last() {
 	}
 }
 
-// orders is how many jobs TestAnyOrderComesToWhatIsWanted plays. The soak plays more.
+// orders is how many jobs TestAnyOrderReachesTheGoal plays. The soak plays more.
 var orders = uint64(1500)
 
-// TestAnyOrderComesToWhatIsWanted plays thousands of jobs that are asked for shapes, drains and switches while steps are refused, nodes die, and
-// what was asked is cancelled or superseded, in any order of their ends. When all is calm, what is asked last comes about.
-func TestAnyOrderComesToWhatIsWanted(t *testing.T) {
+// TestAnyOrderReachesTheGoal plays thousands of jobs that are asked for shapes, drains and switches while steps are
+// refused, nodes die, and what was asked is cancelled or superseded, in any order of their ends. When all is calm, what
+// is asked last comes about.
+func TestAnyOrderReachesTheGoal(t *testing.T) {
 	seeds := orders
 	counts := map[string]int{}
 	for seed := uint64(1); seed <= seeds; seed++ {

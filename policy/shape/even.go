@@ -8,17 +8,16 @@ import (
 	"bellows"
 )
 
-// Even deals what a job has over the nodes that are wanted, as EPS does (§3.2, §3.3), whose
-// round-robin comes to the same counts by more moves. What is where it may stay stays there.
+// Even deals a job's parts to the wanted nodes, as EPS does (§3.2, §3.3), whose round-robin arrives at the same counts
+// with more moves. A part that may stay where it is stays there.
 //
-// Numbers of splits differ by at most one between nodes that run tasks, those of partitions by at
-// most one between nodes that hold them, those of each table too, and those of the lanes of a node
-// (TestEvenAfterAnyChanges). No deal of the same counts moves fewer (TestEvenMovesNoMoreThanItMust). A
-// partition that is near a split goes where that runs, if partitions can be there, and counts for
-// nothing there.
+// Numbers of splits differ by at most one between nodes that run tasks. Numbers of partitions differ by at most one
+// between nodes that hold them; so do those of each table, and those of the lanes of a node (TestEvenAfterAnyChanges).
+// No deal of the same counts moves fewer (TestEvenMovesNoMoreThanItMust). A partition that is near a split goes where
+// that runs, if partitions can be there, and does not count there.
 //
-// Whoever has too many gives those of the highest numbers, so that what it keeps and what another
-// gets are consecutive: sums over consecutive splits of a node travel as one.
+// A node with too many gives those of the highest numbers, so that the parts of both nodes are consecutive: sums over
+// consecutive splits of a node travel as one.
 func Even(now Snapshot) (Decision, error) {
 	nodes, err := Resize(now.Nodes, now.Hosts, now.Want)
 	if err != nil {
@@ -27,20 +26,20 @@ func Even(now Snapshot) (Decision, error) {
 	return Deal(now, nodes)
 }
 
-// Deal is Even where the nodes and their roles are decided.
+// Deal is Even with the nodes and their roles already decided.
 func Deal(now Snapshot, nodes []Node) (Decision, error) {
 	if err := validNodes(nodes); err != nil {
 		return Decision{}, err
 	}
-	if err := now.stay(nodes); err != nil {
+	if err := now.checkStay(nodes); err != nil {
 		return Decision{}, err
 	}
 	return Decision{now.deal(nodes), now.resized(nodes)}, nil
 }
 
-// stay refuses nodes and roles that are not to be had where splits stay: who runs some goes on, and nobody comes who would
-// have none.
-func (s *Snapshot) stay(nodes []Node) error {
+// stay refuses nodes and roles that are impossible if splits stay: a node that runs some must continue, and a new node
+// would have none.
+func (s *Snapshot) checkStay(nodes []Node) error {
 	if s.Stays == "" {
 		return nil
 	}
@@ -158,13 +157,13 @@ func toLanes(now, to []Place, want *Shape, load map[Place]int) {
 	}
 }
 
-// none is nobody's number: what is there is dealt anew.
+// none is no node: such a part is dealt anew.
 const none = ^bellows.NodeID(0)
 
-// dealTo gives each thing to one of some holders. load is what these have already, of earlier deals,
-// and grows by what they get: as long as its numbers differ by at most one they still do. Each gets
-// the same number of things, and those that are left over go one each to who has least, and of those
-// to who has most of these things now.
+// dealTo gives each part to one of the holders. load counts what these already have from earlier deals, and grows by
+// what they get: as long as its numbers differ by at most one they still do. Each gets the same number of parts. The
+// remaining ones go one each to the holders with the least load, and among those to the ones that now have most of
+// these parts.
 func dealTo(owners []bellows.NodeID, among []bellows.NodeID, load map[bellows.NodeID]int) []bellows.NodeID {
 	has := make(map[bellows.NodeID]int, len(among))
 	for _, o := range owners {

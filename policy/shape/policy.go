@@ -12,10 +12,10 @@ import (
 // Snapshot is what a policy looks at.
 type Snapshot struct {
 	Job
-	Shape      // of now
-	Want  Want // of whoever asked last
-	// Hosts is what the nodes can run, whatever roles they have, by number: who can run no tasks gets no other role than it has. A node that is
-	// not among them can run what Want says. Nil: all can.
+	Shape      // the current one
+	Want  Want // of the last request
+	// Hosts has what the nodes can run, whatever their roles, by number: a node that cannot run tasks keeps its role. A
+	// node that is not among them can run what Want says. Nil: all can.
 	Hosts []Node
 }
 
@@ -67,8 +67,8 @@ func (s Snapshot) step(seed uint64, by int) (Decision, error) {
 	return Even(s)
 }
 
-// Random is nodes with any roles, and owners without a thought: at most so many nodes more than now.
-// The node that stays has what it has.
+// Random returns nodes with random roles and random owners: at most so many nodes more than now. The node that stays
+// keeps its parts.
 func Random(seed uint64, more int) Policy {
 	return func(now Snapshot) (Decision, error) {
 		rng := rand.New(rand.NewPCG(seed, 2))

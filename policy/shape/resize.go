@@ -7,7 +7,7 @@ import (
 	"bellows"
 )
 
-// Want is what somebody asks of a cluster: how many nodes run tasks, and how many hold partitions.
+// Want is a request for numbers of nodes: how many run tasks, and how many hold partitions.
 type Want struct {
 	Workers, Servers int
 	// Slots and Lanes are those of a node that gets the role.
@@ -22,9 +22,9 @@ type Want struct {
 	Next bellows.NodeID
 }
 
-// Resize returns the nodes that are wanted, of those of now. A node that is too many in one role and missing in the
-// other is switched, and not sent away for another to come. Who goes is who came last. hosts is what the nodes can run,
-// as of a Snapshot.
+// Resize returns the wanted nodes, chosen from the current ones. A node that is too many in one role and missing in the
+// other is switched, and not replaced by a new one. The newest nodes leave first. hosts has what the nodes can run, as
+// in a Snapshot.
 func Resize(now, hosts []Node, w Want) ([]Node, error) {
 	if w.Beside {
 		w.Servers = w.Workers
@@ -59,7 +59,7 @@ func Resize(now, hosts []Node, w Want) ([]Node, error) {
 			servers--
 		}
 	}
-	for i := range nodes { // who has lost its role takes the other
+	for i := range nodes { // a node that has lost its role takes the other
 		host := Node{Slots: w.Slots, Lanes: w.Lanes}
 		if of, known := find(hosts, nodes[i].ID); known {
 			host = hosts[of]

@@ -1,11 +1,9 @@
-// Package shape says what a cluster is to look like: which nodes a job has, with which roles, and who
-// owns which partition and which split.
+// Package shape describes how a cluster should look: which nodes a job has, with which roles, and the owner of each
+// partition and split.
 //
-// A Shape is a value. A Policy is a pure function from the shape of now to the one that is wanted, and
-// package plan finds the way between the two. Even is the policy of whoever asks for a number of
-// nodes. Random, AddOne and DeleteOne are for those who want change for its own sake, as tests do. The
-// package refuses to judge whether a change is worth what it costs, and knows nothing of how it is
-// made.
+// A Shape is a value. A Policy is a pure function from the current shape to the wanted one, and package plan finds the
+// way between the two. Even is the policy for a requested number of nodes. Random, AddOne and DeleteOne make changes
+// for tests. The package does not judge whether a change is worth its cost, and does not know how it is made.
 package shape
 
 import (
@@ -28,11 +26,11 @@ type Place struct {
 	Lane int
 }
 
-// Shape is the nodes of a job, and who owns what.
+// Shape lists the nodes of a job and the owner of each part.
 //
-// Invariants, which Validate holds a shape to (TestWhatIsNoShapeIsRefused): nodes are in the order of
-// their numbers; a partition's place is a lane that is there, and a split's node has compute slots;
-// so there is at least one node of either role.
+// Invariants, checked by Validate (TestInvalidShapesAreRefused): nodes are in the order of their numbers. The place of
+// a partition is an existing lane, and the node of a split has compute slots. So there is at least one node of either
+// role.
 type Shape struct {
 	Nodes      []Node
 	Partitions []Place          // by number: those of the first table, then of the second
@@ -42,7 +40,8 @@ type Shape struct {
 // Job is what a job has in every shape.
 type Job struct {
 	Tables []int // partitions of each
-	// Near is the split whose state a partition holds, for which it is moved along; -1: that of none. Nil: no partition is near a split.
+	// Near is the split whose state a partition holds, and with which it moves; -1: none. Nil: no partition is near a
+	// split.
 	Near []int
 	// Stays says why splits stay where they are, as a sentence's end; empty: they can move.
 	Stays string

@@ -38,7 +38,7 @@ func start(rng *rand.Rand) shape.Snapshot {
 	return s
 }
 
-// ask draws what somebody may want next.
+// ask draws a random request.
 func ask(rng *rand.Rand, s *shape.Snapshot) {
 	s.Want.Workers, s.Want.Servers, s.Want.Beside = 1+rng.IntN(6), 1+rng.IntN(4), rng.IntN(2) == 0
 	s.Want.Leaves = nil
@@ -143,7 +143,8 @@ func checkEven(t *testing.T, seed uint64, s *shape.Snapshot, got *shape.Shape) {
 	}
 }
 
-// TestEvenMovesNoMoreThanItMust counts, for splits: of counts that are given, who has too many gives just those.
+// TestEvenMovesNoMoreThanItMust counts moves of splits: for given counts, a node with too many gives exactly the
+// excess.
 func TestEvenMovesNoMoreThanItMust(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 2))
@@ -167,7 +168,7 @@ func TestEvenMovesNoMoreThanItMust(t *testing.T) {
 			if moved != must {
 				t.Fatalf("seed %d: %d splits move, %d must", seed, moved, must)
 			}
-			floor := len(s.Splits) / s.Want.Workers // who stays and had more than the floor keeps the split that is left over, if one is
+			floor := len(s.Splits) / s.Want.Workers // a node that stays with more than the floor keeps a left-over split, if there is one
 			for n, more := range had {
 				if w, there := d.Node(n); there && w.Slots > 0 && more > floor && has[n] == floor {
 					for m, now := range has {
@@ -232,7 +233,7 @@ func TestOneIsAddedAndOneIsDeleted(t *testing.T) {
 	}
 }
 
-// TestARoleIsSwitched: what is too many in one role serves in the other, and nobody comes or goes.
+// TestARoleIsSwitched checks that a node too many in one role serves in the other, and that no node comes or goes.
 func TestARoleIsSwitched(t *testing.T) {
 	now := []shape.Node{{ID: 0, Lanes: 1}, {ID: 1, Slots: 2}, {ID: 2, Slots: 2}, {ID: 5, Slots: 2}}
 	got, err := shape.Resize(now, nil, shape.Want{Workers: 2, Servers: 2, Slots: 2, Lanes: 1, Next: 6})
@@ -245,7 +246,7 @@ func TestARoleIsSwitched(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeWantedIsRefused(t *testing.T) {
+func TestInvalidWantsAreRefused(t *testing.T) {
 	now := []shape.Node{{ID: 0, Lanes: 1, Slots: 1}, {ID: 1, Slots: 2}}
 	for want, w := range map[string]shape.Want{
 		"there must be one of each": {Workers: 0, Servers: 1, Slots: 1, Lanes: 1},
@@ -259,7 +260,7 @@ func TestWhatCannotBeWantedIsRefused(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoShapeIsRefused(t *testing.T) {
+func TestInvalidShapesAreRefused(t *testing.T) {
 	ok := shape.Shape{Nodes: []shape.Node{{ID: 1, Slots: 1}, {ID: 2, Lanes: 2}}, Partitions: []shape.Place{{Node: 2, Lane: 1}}, Splits: []bellows.NodeID{1}}
 	require.NoError(t, ok.Validate())
 	for want, spoil := range map[string]func(s *shape.Shape){
@@ -291,7 +292,8 @@ func TestTheLeaderKeepsItsRoles(t *testing.T) {
 	}
 }
 
-// TestNodesOfOtherRoles: a node that runs tasks holds partitions too only where all do; who comes for the one does not come for the other.
+// TestNodesOfOtherRoles checks that a worker holds partitions only if all workers do, and that a node with one role
+// does not get the other.
 func TestNodesOfOtherRoles(t *testing.T) {
 	leads, worker, server := shape.Node{Slots: 1, Lanes: 1}, shape.Node{ID: 1, Slots: 1}, shape.Node{ID: 2, Lanes: 1}
 	for name, c := range map[string]struct {

@@ -1,6 +1,8 @@
-// Package progresstest ends long work at a chosen look at its context, so that a test sees it stop at every point and depends on no time.
+// Package progresstest ends long work at a chosen check of its context, so that a test stops it at every point and does
+// not depend on time.
 //
-// Its caller gives EndsAnywhere the work. The package refuses work that never looks, and work that goes on.
+// Its caller gives EndsAnywhere the work. Work that never checks fails the test, and so does work that continues after
+// the end.
 package progresstest
 
 import (
@@ -10,7 +12,7 @@ import (
 	"testing"
 )
 
-// Countdown is a context that ends at a look at it. It has no Done: who waits for that waits for its parent's.
+// Countdown is a context that ends at a given check. It has no Done: a wait for that waits for its parent's.
 type Countdown struct {
 	context.Context
 	left atomic.Int64
@@ -31,11 +33,11 @@ func (c *Countdown) Err() error {
 	return nil
 }
 
-// Over returns how often it was looked at behind its end.
-func (c *Countdown) Over() int64 { return max(0, -c.left.Load()) }
+// Excess returns how often it was checked after its end.
+func (c *Countdown) Excess() int64 { return max(0, -c.left.Load()) }
 
-// EndsAnywhere does the work again and again, and ends it at ever later looks, until it comes to its own end. Wherever it is ended its error is the
-// context's, and it looks at most so often again: each of its workers does its block, and no other.
+// EndsAnywhere repeats the work and ends it at ever later checks, until it completes. Wherever it is ended, its error
+// is the context's, and it checks at most so often again: each of its workers finishes its block, and no other.
 func EndsAnywhere(t *testing.T, more int64, work func(ctx context.Context) error) {
 	t.Helper()
 	for looks := int64(0); ; looks = looks*5/4 + 1 {
@@ -43,13 +45,13 @@ func EndsAnywhere(t *testing.T, more int64, work func(ctx context.Context) error
 		err := work(ctx)
 		switch {
 		case err == nil && looks == 0:
-			t.Fatal("the work never looks whether to go on")
+			t.Fatal("the work never checks its context")
 		case err == nil:
 			return
 		case !errors.Is(err, context.Canceled):
 			t.Fatalf("ended at look %d: %v", looks, err)
-		case ctx.Over() > more:
-			t.Fatalf("ended at look %d, it looked %d times more", looks, ctx.Over())
+		case ctx.Excess() > more:
+			t.Fatalf("ended at look %d, it looked %d times more", looks, ctx.Excess())
 		}
 	}
 }

@@ -67,7 +67,7 @@ func (st *state) planned(policy shape.Policy, atOnce int) (*planned, error) {
 	run := plan.NewRun(p, plan.Limits{OfNode: atOnce})
 	at := st.Shape
 	round := make([]int, len(p.Steps))
-	for !run.Over() {
+	for !run.Finished() {
 		begun := run.Begin()
 		if len(begun) == 0 {
 			return nil, bellows.Errorf(bellows.Bug, "plan", "", "no step may begin, and some have not")
