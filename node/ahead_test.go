@@ -28,8 +28,8 @@ func (d *eager) HandleTaskCompletion(_ train.Completion, to *train.Dispatcher) {
 func (d *eager) Save() []float64         { return nil }
 func (d *eager) Restore([]float64) error { return nil }
 
-// TestSplitsRunAheadByAnyWay runs splits that wait for nobody. Their flushes are now for all servers, now for one, now for none,
-// so that the words that they are done take different ways to the controller, and overtake each other.
+// TestSplitsRunAheadByAnyWay runs splits that wait for no other. Their flushes go now to all servers, now to one, now
+// to none, so that their done messages take different ways to the controller, and overtake each other.
 func TestSplitsRunAheadByAnyWay(t *testing.T) {
 	t.Parallel()
 	const splits, clocks, rows = 4, 60, 8

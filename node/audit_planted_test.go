@@ -15,7 +15,7 @@ import (
 	"bellows/train"
 )
 
-// auditedJobs are jobs that hold nothing against what they read: whoever loses something is found by the audit or by nobody.
+// auditedJobs are jobs that do not check what they read: only the audit finds a loss.
 var auditedJobs = map[string]func(bellows.NodeID) train.Job{
 	"BSP": func(bellows.NodeID) train.Job { return job(12, drift) },
 	"wide": func(bellows.NodeID) train.Job { // bits are summed in a sample of the clocks

@@ -15,7 +15,7 @@ import (
 	"bellows/train"
 )
 
-// addConn writes more bytes behind the first frames that are written.
+// addConn writes more bytes after the first frames.
 type addConn struct {
 	transport.Conn
 	once sync.Once
@@ -30,7 +30,7 @@ func (c *addConn) WriteFrames(b [][]byte) error {
 	return err
 }
 
-// ReadFrame passes acknowledgements over: the other side counts what was added, of which the session here knows nothing.
+// ReadFrame skips acknowledgements: the other side counts the added frames, which the session here does not know.
 func (c *addConn) ReadFrame() (wire.Header, []byte, error) {
 	for {
 		h, payload, err := c.Conn.ReadFrame()
@@ -68,17 +68,17 @@ func TestABreachEndsTheJobByName(t *testing.T) {
 		message  wire.Message
 		want     string
 	}{
-		"work of another split":     {two, controller, done(0, 0), "the split's node of part 0 is 1, not 2"},
-		"work that nobody wanted":   {two, controller, done(3, 1<<30), "flush 1099511627776 of node 2 refused: split 3 clock 1073741824"},
-		"a partition too many":      {two, lane1, &wire.Pull{Incarnation: 1, Parts: []wire.PullPart{{Pair: pair(4)}}}, "the partition of part 0 is 4, not from 0 to 3"},
-		"a row too many":            {two, lane1, &wire.Pull{Incarnation: 1, Parts: []wire.PullPart{{Pair: pair(0), Rows: []uint32{2}}}}, "a row of part 0 is 2"},
-		"a lease that is not there": {two, lane1, &wire.Release{Pair: pair(0)}, "it releases a lease on t0/p0 that it does not have"},
-		"values that nobody wanted": {lane2, controller, &wire.Slab{Ref: pair(1).Ref}, "for which it was not asked"},
-		"an end that nobody wanted": {lane2, controller, &wire.Collected{}, "for which it was not asked"},
-		"rows that nobody held":     {lane2, one, &wire.Held{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 99}}, "of which it was sent nothing"},
-		"another's word":            {one, controller, &wire.Beat{}, "which came from node 2: the sender is node 1"},
-		"a role's word":             {two, lane1, &wire.Records{}, "the way is from node 2 to lane 0 of node 1"},
-		"items too many":            {controller, two, dispatch, "node 2"}, // who leaves for that, as node 0 or node 1 hears first
+		"work of another split":          {two, controller, done(0, 0), "the split's node of part 0 is 1, not 2"},
+		"work that nobody wanted":        {two, controller, done(3, 1<<30), "flush 1099511627776 of node 2 refused: split 3 clock 1073741824"},
+		"a partition too many":           {two, lane1, &wire.Pull{Incarnation: 1, Parts: []wire.PullPart{{Pair: pair(4)}}}, "the partition of part 0 is 4, not from 0 to 3"},
+		"a row too many":                 {two, lane1, &wire.Pull{Incarnation: 1, Parts: []wire.PullPart{{Pair: pair(0), Rows: []uint32{2}}}}, "a row of part 0 is 2"},
+		"a lease that is not there":      {two, lane1, &wire.Release{Pair: pair(0)}, "it releases a lease on t0/p0 that it does not have"},
+		"values that were not requested": {lane2, controller, &wire.Slab{Ref: pair(1).Ref}, "for which it was not asked"},
+		"an end that was not requested":  {lane2, controller, &wire.Collected{}, "for which it was not asked"},
+		"rows that nobody held":          {lane2, one, &wire.Held{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 99}}, "of which it was sent nothing"},
+		"another's word":                 {one, controller, &wire.Beat{}, "which came from node 2: the sender is node 1"},
+		"a role's word":                  {two, lane1, &wire.Records{}, "the way is from node 2 to lane 0 of node 1"},
+		"items too many":                 {controller, two, dispatch, "node 2"}, // the node that leaves for that, by what node 0 or node 1 receives first
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -140,7 +140,7 @@ func TestInvalidPartsEndJob(t *testing.T) {
 // TestOversizedAnswerEndsJob makes a lane answer with more rows than one message may have.
 func TestOversizedAnswerEndsJob(t *testing.T) {
 	t.Parallel()
-	const rows, most = 1 << 14, 1 << 16 // bytes of a message, whose rows have four
+	const rows, most = 1 << 14, 1 << 16 // bytes of a message; a row has four
 	j := func(bellows.NodeID) train.Job {
 		j := job(3, func(t *train.Task) error {
 			t.PullRange(0, 0, 1)

@@ -83,7 +83,7 @@ func (i *Invitation) Await(ctx context.Context) error {
 	case i.Gone = <-i.turn:
 		return nil
 	case <-ctx.Done():
-		return bellows.Errorf(bellows.Interrupted, "add a node", fmt.Sprintf("node %d", i.Node), "it was not told whom to call: %w", context.Cause(ctx))
+		return bellows.Errorf(bellows.Interrupted, "add a node", fmt.Sprintf("node %d", i.Node), "it did not learn which node to call: %w", context.Cause(ctx))
 	}
 }
 

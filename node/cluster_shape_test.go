@@ -65,17 +65,17 @@ func TestAClusterIsWhole(t *testing.T) {
 	}
 }
 
-// TestNodeLossReportsLostWork in a sentence: who has its splits now, and what is run again, where that is something.
+// TestNodeLossReportsLostWork checks the sentence: the new owners of its splits, and the work that is repeated, if any.
 func TestNodeLossReportsLostWork(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		lost coord.Buried
 		want string
 	}{
-		{coord.Buried{Node: 3, Reason: "it ended"}, "the job goes on without node 3 (it ended)"},
-		{coord.Buried{Node: 3, Reason: "it ended", Splits: []bellows.SplitID{5}, To: []bellows.NodeID{1}}, "the job goes on without node 3: split 5 went to node 1 (it ended)"},
-		{coord.Buried{Node: 3, Reason: "it ended", Splits: []bellows.SplitID{5}, To: []bellows.NodeID{1}, Units: 1}, "the job goes on without node 3: split 5 went to node 1, where 1 task that had not counted run again (it ended)"},
-		{coord.Buried{Node: 3, Reason: "it ended", Splits: []bellows.SplitID{5, 6}, To: []bellows.NodeID{1, 2}, Units: 4}, "the job goes on without node 3: splits 5 and 6 went to nodes 1, 2, where 4 tasks that had not counted run again (it ended)"},
+		{coord.Buried{Node: 3, Reason: "it ended"}, "the job continues without node 3 (it ended)"},
+		{coord.Buried{Node: 3, Reason: "it ended", Splits: []bellows.SplitID{5}, To: []bellows.NodeID{1}}, "the job continues without node 3: split 5 went to node 1 (it ended)"},
+		{coord.Buried{Node: 3, Reason: "it ended", Splits: []bellows.SplitID{5}, To: []bellows.NodeID{1}, Units: 1}, "the job continues without node 3: split 5 went to node 1, where 1 task that had not counted run again (it ended)"},
+		{coord.Buried{Node: 3, Reason: "it ended", Splits: []bellows.SplitID{5, 6}, To: []bellows.NodeID{1, 2}, Units: 4}, "the job continues without node 3: splits 5 and 6 went to nodes 1, 2, where 4 tasks that had not counted run again (it ended)"},
 	} {
 		if got := withoutNode(c.lost); got != c.want {
 			t.Errorf("%+v: %s", c.lost, got)
@@ -96,10 +96,11 @@ func TestALaterReportStands(t *testing.T) {
 	if got := l.books[1].report.Millis; got != 10 {
 		t.Errorf("the report of %d ms stands, not the last", got)
 	}
-	l.enter(2, &wire.Report{}) // nobody's
+	l.enter(2, &wire.Report{}) // of no member
 }
 
-// TestDepartedNodeOwnershipInCut makes a process that follows be looked at before it has heard lanes: by the route of the last cut a node owns splits and partitions that has left since, and of which nothing is kept.
+// TestDepartedNodeOwnershipInCut queries a following process before lanes have answered. By the route of the last cut a
+// node owns splits and partitions that has left since, and of which nothing is kept.
 func TestDepartedNodeOwnershipInCut(t *testing.T) {
 	tables, lanes := []table.Schema{{Name: "w", Rows: 16, Width: 1, Partitions: 4}}, []wire.Address{wire.LaneAt(1, 0), wire.LaneAt(4, 0)}
 	l := &lead{process: &process{job: &train.Job{Splits: 4}}, route: route.Spread(tables, 4, lanes, []bellows.NodeID{1, 4}), books: make([]book, 2)}

@@ -44,9 +44,9 @@ type gang struct {
 	// open and address are another network than memory
 	open    func(transport.Config) (transport.Transport, error)
 	address func(n int) string
-	// mend makes connections again that break; dial is how nodes call each other, nil: as the network has it
-	mend bool
-	dial func(transport.Transport) transport.Transport
+	// redial remakes connections that break; dial is how nodes call each other, nil: as the network has it
+	redial bool
+	dial   func(transport.Transport) transport.Transport
 	// part and message are the bytes that these may have; 0: as the format has it
 	part, message int
 	// left is called when a node has left, by several at a time; nil: it is not
@@ -83,7 +83,7 @@ func (g gang) run(ctx context.Context, t *testing.T) (*node.Result, []error, err
 		if g.dial != nil {
 			tr = g.dial(tr)
 		}
-		if g.mend {
+		if g.redial {
 			links[n] = &fabric.Links{Transport: tr, Listener: l, Addresses: addresses}
 		}
 		connects[n] = func() ([]transport.Conn, error) {
@@ -187,7 +187,7 @@ func TestStalenessAcrossNodes(t *testing.T) {
 	}
 }
 
-// TestInterruptAndResumeAcrossNodes stops a job of many nodes and lets one go on, and the other way round.
+// TestInterruptAndResumeAcrossNodes stops a job of many nodes and resumes it on one, and the other way round.
 func TestInterruptAndResumeAcrossNodes(t *testing.T) {
 	t.Parallel()
 	const rounds = 12
@@ -356,7 +356,7 @@ func TestNodesEndWithoutNodeZero(t *testing.T) {
 		}
 	}
 	if all := fmt.Sprint(errs); !strings.Contains(all, "it has been silent for") {
-		t.Errorf("nobody says that node 0 was silent: %s", all)
+		t.Errorf("no message says that node 0 was silent: %s", all)
 	}
 	if bellows.KindOf(err) != bellows.Lost {
 		t.Errorf("node 0: error %v", err)
@@ -445,8 +445,9 @@ func TestTablePlacement(t *testing.T) {
 	}
 }
 
-// TestOldAttemptNodeIsIgnored makes a node wake of whose life nobody else is left: it calls again, with the token of the life that goes on, and at its addresses. It is
-// turned away by name, and ends; the life ends with the bits of an undisturbed one, and an exact audit (P11).
+// TestOldAttemptNodeIsIgnored wakes a node of an attempt whose other nodes are gone. It calls the nodes of the next
+// attempt, with its token and at its addresses. It is rejected by name, and ends; the attempt ends with the bits of an
+// undisturbed one, and an exact audit (P11).
 func TestOldAttemptNodeIsIgnored(t *testing.T) {
 	t.Parallel()
 	const rounds, before, now = 30, 6, 7
@@ -483,7 +484,7 @@ func TestOldAttemptNodeIsIgnored(t *testing.T) {
 			node.Options{Era: before, Links: &fabric.Links{Transport: left, Listener: listener, Addresses: []string{inMemory(0)}}}), listener.Close())
 	}()
 	var why error
-	g := gang{members: []node.Member{{Lanes: 1}, {Node: 1, Slots: 1, Lanes: 1}, {Node: 2, Slots: 1, Lanes: 1}}, open: network.Join, address: inMemory, mend: true, lead: node.Options{Era: now},
+	g := gang{members: []node.Member{{Lanes: 1}, {Node: 1, Slots: 1, Lanes: 1}, {Node: 2, Slots: 1, Lanes: 1}}, open: network.Join, address: inMemory, redial: true, lead: node.Options{Era: now},
 		job: func(bellows.NodeID) train.Job {
 			return job(rounds, func(task *train.Task) error {
 				if task.Split() == 0 && task.Clock() == rounds/2 {

@@ -59,7 +59,7 @@ func (c *Commands) Add(ctx context.Context, slots, lanes int, come func(context.
 	outcome := make(chan error, 1)
 	err := c.ask(ctx, "add a node", func(l *lead) error {
 		if l.mesh == nil || l.opt.Links == nil {
-			return bellows.Errorf(bellows.Config, "add a node", "", "the job runs in one process, which nobody can join")
+			return bellows.Errorf(bellows.Config, "add a node", "", "the job runs in one process, which no node can join")
 		}
 		if l.finished {
 			return errOver("add a node")
@@ -181,7 +181,7 @@ type moving struct {
 func (l *lead) supersede(s bellows.SplitID) {
 	l.moves = slices.DeleteFunc(l.moves, func(m moving) bool {
 		if m.split == s {
-			m.answer <- bellows.Errorf(bellows.Interrupted, "move a split", fmt.Sprintf("%d to node %d", s, m.to), "it was told to go elsewhere since")
+			m.answer <- bellows.Errorf(bellows.Interrupted, "move a split", fmt.Sprintf("%d to node %d", s, m.to), "a later command sends it elsewhere")
 		}
 		return m.split == s
 	})
@@ -206,7 +206,7 @@ func (l *lead) settle() {
 		l.dropMember(n)
 	}
 	for _, b := range l.fx.Buried {
-		l.mourn(b)
+		l.removeLost(b)
 	}
 	if l.fx.Outcome != nil {
 		for _, r := range l.leaves {
@@ -230,9 +230,9 @@ func (l *lead) settle() {
 	})
 	for _, c := range changes {
 		slices.Sort(c.Splits)
-		c.Sentence = fmt.Sprintf("%s went from node %d to node %d, %.1f s after they were told to", splits(c.Splits), c.From, c.Node, c.Seconds)
+		c.Sentence = fmt.Sprintf("%s went from node %d to node %d, %.1f s after the command", splits(c.Splits), c.From, c.Node, c.Seconds)
 		if len(c.Splits) == 1 {
-			c.Sentence = fmt.Sprintf("%s went from node %d to node %d, %.1f s after it was told to", splits(c.Splits), c.From, c.Node, c.Seconds)
+			c.Sentence = fmt.Sprintf("%s went from node %d to node %d, %.1f s after the command", splits(c.Splits), c.From, c.Node, c.Seconds)
 		}
 		l.change(c)
 	}

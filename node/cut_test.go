@@ -69,8 +69,9 @@ func (f flaky) Number(n, of uint8) transport.Transport {
 	return f
 }
 
-// TestACutIsMended makes connections break again and again: the job goes on as if nothing had happened, with the bits of one process.
-func TestACutIsMended(t *testing.T) {
+// TestBrokenConnectionsAreRemade breaks connections again and again: the job continues without effect, with the bits of
+// one process.
+func TestBrokenConnectionsAreRemade(t *testing.T) {
 	t.Parallel()
 	const rounds = 60
 	one := runAlone(t, busy(rounds), node.Options{})
@@ -79,7 +80,7 @@ func TestACutIsMended(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				b := &breaks{left: 40}
-				r := gang{members: members, connections: connections, mend: true, job: func(bellows.NodeID) train.Job { return busy(rounds) },
+				r := gang{members: members, connections: connections, redial: true, job: func(bellows.NodeID) train.Job { return busy(rounds) },
 					dial: func(tr transport.Transport) transport.Transport { return flaky{tr, 7, b} }}.done(t)
 				for i := range one.Tables {
 					if !slices.Equal(r.Tables[i], one.Tables[i]) {

@@ -288,8 +288,9 @@ func TestStalenessChangesWhileRunning(t *testing.T) {
 	}
 }
 
-// TestInterruptStopsDispatch interrupts a job of three rounds as the first one ends, and wants it to end amid the second,
-// however late the goroutine comes that waits for the context. Whoever watches is told how many items are left: those of the second round.
+// TestInterruptStopsDispatch interrupts a job of three rounds as the first one ends, and wants it to end amid the
+// second, however late the goroutine runs that waits for the context. Observers see how many items are left: those of
+// the second round.
 func TestInterruptStopsDispatch(t *testing.T) {
 	for range 200 {
 		ctx, cancel := context.WithCancel(context.Background())

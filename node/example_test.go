@@ -10,7 +10,7 @@ import (
 	"bellows/train"
 )
 
-// words is what is counted: four splits of a text.
+// words are counted: four splits of a text.
 var words = [][]string{{"a", "rose"}, {"is", "a"}, {"rose", "is"}, {"a", "rose"}}
 
 // A whole job in Bösen's form: one function a split, which adds to a table of counts and says Clock.
@@ -49,7 +49,7 @@ func (summing) RunTask(t *train.Task) error {
 	return nil
 }
 
-// The same with a driver and executors: three rounds, in each of which every split sums its items; the driver ends the job.
+// The same with a driver and executors: in each of three rounds every split sums its items; the driver ends the job.
 func ExampleTrain_driver() {
 	job := train.Job{
 		Tables: []table.Schema{{Name: "unused", Rows: 1, Width: 1}},

@@ -53,7 +53,7 @@ func (m *mortal) mortal(c transport.Conn) transport.Conn {
 	return mortalConn{c, m}
 }
 
-// Accept takes a call, as of a node whose connection has broken.
+// Accept takes a call, as from a node whose connection has broken.
 func (m *mortal) Accept(ctx context.Context) (transport.Conn, error) {
 	c, err := m.Listener.Accept(ctx)
 	if err == nil {
@@ -102,8 +102,8 @@ func (m *mortal) lives() bool {
 
 func (m *mortal) dies() {
 	m.once.Do(func() {
-		m.left.Store(0) // whoever is at the point of writing must not say that all others are gone
-		m.Close()       // before anybody calls again
+		m.left.Store(0) // a writer must not report that all others are gone
+		m.Close()       // before a node calls again
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		close(m.dead)
@@ -136,7 +136,7 @@ func (s mortalStore) Delete(ctx context.Context, name string) error {
 	return s.Store.Delete(ctx, name)
 }
 
-// succession is a job of which one process after the other leads.
+// succession is a job led by one process after the other.
 type succession struct {
 	t       *testing.T
 	network *mem.Network
@@ -148,11 +148,11 @@ type succession struct {
 	told    []visits.Batch
 	epochs  []int
 	seen    *visitsSeen                                // by all processes
-	adapt   func(bellows.Term, *mortal, *node.Options) // nil: nothing more is done to who leads
+	adapt   func(bellows.Term, *mortal, *node.Options) // nil: the leader is not changed further
 	numbers int                                        // that each task returns
 }
 
-// gated is an executor whose task of a clock waits until it may go on.
+// gated is an executor whose task of a clock waits until it may continue.
 type gated struct {
 	train.Executor
 	gates   map[bellows.Clock]chan struct{}
@@ -198,7 +198,7 @@ func (s *succession) cluster(self bellows.NodeID) node.Cluster {
 
 const rounds = 60
 
-// gateOf returns the clock whose tasks wait until the process that leads in a term has taken a checkpoint, and died of it.
+// gateOf returns the clock whose tasks wait until the process that leads in a term has taken a checkpoint, and died.
 func gateOf(term bellows.Term) bellows.Clock { return bellows.Clock(15 * term) }
 
 var successionTimes = liveness.Times{Successor: 60_000}
@@ -250,8 +250,8 @@ func (s *succession) joins(self bellows.NodeID) (*fabric.Links, []transport.Conn
 	return &fabric.Links{Transport: tr, Listener: l, Addresses: addresses}, conns, err
 }
 
-// leads makes a process lead until it has written so many frames, or has read so many pieces of the model (0: it is left alone with them), or to the end, in the place of the one before, if there is
-// one.
+// leads makes a process lead, replacing the previous one if there is one. It ends after so many written frames, or
+// after so many pieces of the model read (0: no such limit), or with the job.
 func (s *succession) leads(term bellows.Term, frames, slabs int64) (r *node.Result, err error, died bool) {
 	links, conns, err := s.joins(0)
 	require.NoError(s.t, err)
@@ -314,7 +314,7 @@ func (s *succession) leads(term bellows.Term, frames, slabs int64) (r *node.Resu
 	}
 	go func() {
 		<-m.dead
-		for n := 1; n < len(s.members); n++ { // nobody is there any more, as far as it knows
+		for n := 1; n < len(s.members); n++ { // as far as it knows, no node is left
 			deaths <- node.Death{Node: bellows.NodeID(n), Reason: fmt.Sprintf("node %d is gone", n)}
 		}
 	}()
@@ -324,8 +324,9 @@ func (s *succession) leads(term bellows.Term, frames, slabs int64) (r *node.Resu
 	return r, err, died
 }
 
-// TestAnotherProcessLeads kills the process that leads a job again and again, at drawn moments, behind a checkpoint, or while it collects the model, and has another one take its place. The others go on; the job ends with the bits of one process,
-// what counts is told once and in order, and so are its epochs.
+// TestAnotherProcessLeads kills the leading process of a job again and again, at random moments, after a checkpoint, or
+// while it collects the model, and another one takes its place. The other nodes continue. The job ends with the bits of
+// one process; commits are reported once and in order, and so are its epochs.
 func TestAnotherProcessLeads(t *testing.T) {
 	t.Parallel()
 	visited := int64(0)
@@ -399,7 +400,9 @@ func TestAnotherProcessLeads(t *testing.T) {
 	}
 }
 
-// TestFollowerKnowsDepartedNodes makes a node give away its splits and leave behind the last checkpoint that the process that leads has taken, which dies then. The next one begins with the route of that checkpoint, hears of it from lanes, and tells who has what from then on.
+// TestFollowerKnowsDepartedNodes makes a node give away its splits and leave after the leader's last checkpoint; then
+// the leader dies. The next one begins with the route of that checkpoint, learns of the leave from lanes, and reports
+// the new owners.
 func TestFollowerKnowsDepartedNodes(t *testing.T) {
 	t.Parallel()
 	const leaves = 2
@@ -454,7 +457,7 @@ func TestFollowerKnowsDepartedNodes(t *testing.T) {
 		t.Fatalf("who led did not die: %v", err)
 	}
 	next := *s
-	next.left = []bellows.NodeID{leaves} // nobody waits for it
+	next.left = []bellows.NodeID{leaves} // not waited for
 	_, err, _ = next.leads(2, 1<<40, 0)
 	if others := ended(); err != nil || others != nil {
 		t.Fatalf("node 0: %v; others: %v", err, others)

@@ -15,8 +15,9 @@ import (
 	"bellows/train"
 )
 
-// grave is what is left of node 3 when it dies: its connections end, and nobody calls or is called. The connections of the others but to node 0 break with it, as they do when
-// one of them ends before the next has read its last word.
+// grave is the state of node 3 after its death: its connections end, and it neither calls nor answers. The other nodes'
+// connections, except those to node 0, break with it, as they do when one of them ends before the next has read its
+// last message.
 type grave struct {
 	mu    sync.Mutex
 	dead  bool
@@ -41,7 +42,7 @@ func (g *grave) close() {
 	}
 }
 
-// parting is a transport by which nobody is reached behind a death.
+// parting is a transport that reaches no node after a death.
 type parting struct {
 	transport.Transport
 	*grave
@@ -61,14 +62,14 @@ func (p parting) Dial(ctx context.Context, address string) (transport.Conn, erro
 	return p.Transport.Dial(ctx, address)
 }
 
-// TestALossIsToldAtOnce makes a server die, of which the starter tells, while connections that break are made again: those that are left have something to say to it still. None of them waits for that:
-// the job has ended, by name, at once.
-func TestALossIsToldAtOnce(t *testing.T) {
+// TestLossIsReportedAtOnce kills a server, as its starter reports, while broken connections are remade: the remaining
+// nodes still have messages for it. None of them waits for that: the job ends at once, with the node's name.
+func TestLossIsReportedAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g, deaths := &grave{}, make(chan node.Death, 1)
 		var died time.Time
-		_, _, err := gang{members: []node.Member{{}, {Node: 1, Slots: 1}, {Node: 2, Slots: 1}, {Node: 3, Lanes: 1}}, mend: true, wrap: g.wrap, lead: node.Options{Deaths: deaths},
+		_, _, err := gang{members: []node.Member{{}, {Node: 1, Slots: 1}, {Node: 2, Slots: 1}, {Node: 3, Lanes: 1}}, redial: true, wrap: g.wrap, lead: node.Options{Deaths: deaths},
 			dial: func(tr transport.Transport) transport.Transport { return parting{tr, g} },
 			job: func(bellows.NodeID) train.Job {
 				return job(40, func(task *train.Task) error {

@@ -122,7 +122,8 @@ func (g *growth) move(s bellows.SplitID, to bellows.NodeID) {
 	g.moving = append(g.moving, moved)
 }
 
-// shift makes every partition go to a node, by its place among them, and returns when they have: who calls has leased nothing, and leaves others a slot, so that nothing waits for it.
+// shift moves every partition to a node, by its place among them, and returns when they have moved. The caller has
+// leased nothing and leaves others a slot, so that nothing waits for it.
 func (g *growth) shift(to func(i int) bellows.NodeID) {
 	now, err := g.commands.Layout(context.Background())
 	if err != nil || len(now.Partitions) == 0 {
@@ -190,12 +191,13 @@ func (g *growth) run(opt node.Options) (*node.Result, error) {
 	opt.Commands, opt.Links = &g.commands, &fabric.Links{Transport: tr, Listener: l}
 	opt.OnChange = func(c node.Change) { g.changes = append(g.changes, c) }
 	r, err := node.Lead(context.Background(), g.scripted(), node.Cluster{Members: members}, nil, opt)
-	err = errors.Join(err, l.Close()) // or who has missed its leave would call again
+	err = errors.Join(err, l.Close()) // or a node that has missed its leave would call again
 	g.others.Wait()
 	return r, err
 }
 
-// oneToThree grows a job of so many splits from one node to three, of which two have lanes, and moves splits and partitions there and back.
+// oneToThree grows a job of so many splits from one node to three, two of them with lanes, and moves splits and
+// partitions there and back.
 func (g *growth) oneToThree(splits int) {
 	g.script = []func(){
 		func() { g.add(2, 0) },
@@ -238,7 +240,7 @@ func (g *growth) check(quiet *node.Result, splits int) {
 	seen.ended(g.t)
 	for i := range quiet.Tables {
 		if !slices.Equal(r.Tables[i], quiet.Tables[i]) {
-			g.t.Errorf("table %d is not that of a job in which nobody came or went", i)
+			g.t.Errorf("table %d is not that of a job in which no node came or went", i)
 		}
 	}
 	checkAudit(g.t, r)
@@ -323,8 +325,8 @@ func TestApplicationsGrow(t *testing.T) {
 	}
 }
 
-// TestJoinRefusalNamesNode makes nodes come to a job that cannot take part: with another token, another job, one that
-// dies on the way, and one for which nobody waits. The job goes on, and takes the next.
+// TestJoinRefusalNamesNode has nodes join that cannot take part: with another token, another job, one that dies on the
+// way, and one that is not expected. The job continues, and accepts the next.
 func TestJoinRefusalNamesNode(t *testing.T) {
 	t.Parallel()
 	g := &growth{t: t, job: func() train.Job { return job(30, drift) }}
@@ -349,7 +351,7 @@ func TestJoinRefusalNamesNode(t *testing.T) {
 			i.Job = train.Fingerprint(&other, 0)
 			g.others.Go(func() {
 				if err := g.serve(ctx, i, other, 1); err == nil {
-					t.Error("who has made another job ends in peace")
+					t.Error("a node with another job ends in peace")
 				}
 			})
 			return nil
@@ -407,7 +409,8 @@ func TestJoinRefusalNamesNode(t *testing.T) {
 	}
 }
 
-// TestNodesJoinTogether makes two nodes on their way at a time, of which the first does not come before the second is invited: both take part, and run splits.
+// TestNodesJoinTogether has two nodes on their way at a time; the first does not come before the second is invited.
+// Both take part, and run splits.
 func TestNodesJoinTogether(t *testing.T) {
 	t.Parallel()
 	g := &growth{t: t, job: func() train.Job { return job(30, drift) }}
@@ -458,16 +461,17 @@ func TestNodesJoinTogether(t *testing.T) {
 	}
 }
 
-// unwanted makes two nodes come for which nobody waits, the second while the first is on its way, and one that hosts nothing.
+// unwanted has two nodes come that are not expected, the second while the first is on its way, and one that hosts
+// nothing.
 func (g *growth) unwanted() {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	_, err := g.commands.Add(ctx, 1, 0, func(context.Context, node.Invitation) error {
 		behind, leave := context.WithCancelCause(context.Background())
 		_, err := g.commands.Add(behind, 1, 0, func(ctx context.Context, i node.Invitation) error {
-			leave(errors.New("nobody waits for the second"))
-			return i.Await(ctx) // whose turn does not come
+			leave(errors.New("the second is not expected"))
+			return i.Await(ctx) // its turn does not come
 		})
-		if !errorSays(err, "nobody waits for the second") {
+		if !errorSays(err, "the second is not expected") {
 			g.t.Errorf("a second one at a time: %v", err)
 		}
 		cancel(errors.New("nobody waits"))
@@ -497,8 +501,9 @@ func (g *growth) refused(n bellows.NodeID, want string) {
 	}
 }
 
-// TestNodesLeaveAJobThatRuns lets two nodes join a job of one and leave, and another one come and go at once: each serves to its end without an error, and the
-// result is that of the quiet job, bit for bit. Who owns something stays.
+// TestNodesLeaveAJobThatRuns lets two nodes join a job of one and leave, and another one come and go at once. Each
+// serves to its end without an error, and the result is that of the quiet job, bit for bit. A node that owns something
+// stays.
 func TestNodesLeaveAJobThatRuns(t *testing.T) {
 	t.Parallel()
 	quiet := runAlone(t, job(60, drift), node.Options{})
@@ -551,8 +556,8 @@ func TestNodesLeaveAJobThatRuns(t *testing.T) {
 	}
 }
 
-// TestStartIsReportedOnce starts a job of a leader, two workers and a server: its nodes are told before anything else, what each
-// does, and which process it is.
+// TestStartIsReportedOnce starts a job of a leader, two workers and a server: before anything else, the roles and the
+// process of each node are reported.
 func TestStartIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	var told []string

@@ -25,7 +25,7 @@ type Layout struct {
 type Holding struct {
 	bellows.PartitionRef
 	Node  bellows.NodeID
-	Bytes int64 // of its rows and of their rule's state; 1 for a sparse table, whose rows are not counted
+	Bytes int64 // of its rows and of their rule's state; 1 for a sparse table: its rows are not counted
 }
 
 // Layout returns the current state of the job.

@@ -148,7 +148,7 @@ func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 		}
 	}
 	l.known()
-	if !l.begun && l.shell.Begun() { // the nodes know who owns what
+	if !l.begun && l.shell.Begun() { // the nodes know the route
 		l.begun = true
 		l.beginSaving()
 		l.reportStart()

@@ -13,8 +13,8 @@ import (
 // about their copies (wire.Prepared). The controller ignores messages about an abandoned move, and an account ends with
 // its move: so nothing of an earlier move of a partition appears in a later one (TestMoveInProgressIsShown).
 //
-// Rejected: copies in the reports of nodes. They would arrive a quarter of a second late, and would have to be told
-// apart from those of an earlier move and of an earlier owner.
+// Rejected: copies in the reports of nodes. They would arrive a quarter of a second late, and would have to be
+// distinguished from those of an earlier move and of an earlier owner.
 
 // reading is how much of a copy was there at some time.
 type reading struct{ millis, bytes int64 }

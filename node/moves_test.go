@@ -14,7 +14,8 @@ import (
 	"bellows/train"
 )
 
-// shownMoves is a job of two tables at node 0 of two, a split of which looks at moves from within its tasks: what a task has leased stays until its end, and so do the moves.
+// shownMoves is a job of two tables at node 0 of two. The tasks of one split query the moves: a partition leased by a
+// task stays until the task ends, and so does its move.
 type shownMoves struct {
 	ctx      context.Context
 	commands node.Commands
@@ -87,7 +88,7 @@ func (s *shownMoves) copied() error {
 	}
 }
 
-// gone looks for moves where there are none.
+// gone checks that no moves are shown.
 func (s *shownMoves) gone() error {
 	if list, err := s.look(); err != nil || len(list) > 0 {
 		return fmt.Errorf("shown is %+v, %v", list, err)
@@ -95,8 +96,9 @@ func (s *shownMoves) gone() error {
 	return nil
 }
 
-// TestMoveInProgressIsShown looks at moves whose ends leases hold up. How much is there grows up to all of it; a move that was given up is not shown any more, and the next one of the
-// same partition has nothing of it; what is made is gone.
+// TestMoveInProgressIsShown queries moves that are delayed by leases. The copied bytes grow up to the whole. An
+// abandoned move is not shown any more, and the next one of the same partition starts from zero; a finished one is
+// gone.
 func TestMoveInProgressIsShown(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

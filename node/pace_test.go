@@ -61,7 +61,8 @@ func TestACopyRestsBetweenWindows(t *testing.T) {
 	}
 }
 
-// TestARateIsOfTheLastSeconds reads a copy four times a second: its rate is of its own beginning, then of the last three seconds, and 0 when nothing has come for so long.
+// TestARateIsOfTheLastSeconds reads a copy four times a second: its rate covers the time since its beginning, then the
+// last three seconds, and is 0 when nothing has arrived for so long.
 func TestARateIsOfTheLastSeconds(t *testing.T) {
 	m := meter{{1000, 0}}
 	at, bytes := int64(1000), int64(0)
@@ -97,10 +98,10 @@ func TestARateIsOfTheLastSeconds(t *testing.T) {
 	go250(6, 0)
 	is("when nothing has come for all of that", 0)
 	m, at = m.enter(reading{at + 60_000, bytes}), at+60_000
-	is("when nobody has looked for a minute", 0)
+	is("after a minute without a query", 0)
 	go250(1, 200)
 	if got := m.rate(reading{at + 3000, bytes}); got != 0 {
-		t.Errorf("three seconds behind the last that has come it is %v", got)
+		t.Errorf("three seconds after the last bytes it is %v", got)
 	}
 }
 
@@ -129,7 +130,7 @@ func TestReportsDoNotBlock(t *testing.T) {
 		synctest.Wait()
 		r.close()
 		if !late || len(told) != reportsMost+1 || !slices.IsSorted(told) {
-			t.Errorf("%d of %d reports were told, in order %v", len(told), reportsMost+1, slices.IsSorted(told))
+			t.Errorf("%d of %d reports were delivered, in order %v", len(told), reportsMost+1, slices.IsSorted(told))
 		}
 		r.say(func() { t.Error("told after the end") })
 	})
@@ -152,12 +153,12 @@ func TestTheEndWaitsForReports(t *testing.T) {
 		}()
 		synctest.Wait()
 		if closed {
-			t.Error("closed, and reports wait to be told")
+			t.Error("closed, and reports wait to be delivered")
 		}
 		close(gate)
 		synctest.Wait()
 		if !closed || told != 3 {
-			t.Errorf("closed %v, %d of 3 reports were told", closed, told)
+			t.Errorf("closed %v, %d of 3 reports were delivered", closed, told)
 		}
 	})
 }

@@ -54,7 +54,7 @@ func (c *Commands) movePartition(ctx context.Context, ref bellows.PartitionRef, 
 		}
 		l.shifts = slices.DeleteFunc(l.shifts, func(s shifting) bool {
 			if s.ref == ref {
-				s.answer <- bellows.Errorf(bellows.Interrupted, "move a partition", ref.String(), "it was told to go elsewhere since")
+				s.answer <- bellows.Errorf(bellows.Interrupted, "move a partition", ref.String(), "a later command sends it elsewhere")
 			}
 			return s.ref == ref
 		})
@@ -123,5 +123,5 @@ func (l *lead) shifted(m coord.Moved) {
 	s.answer <- nil
 	seconds := time.Since(s.since).Seconds()
 	l.change(Change{Kind: Moved, Node: m.To.Node, From: m.From.Node, Partitions: []bellows.PartitionRef{m.Ref}, Bytes: int64(m.Copied), Seconds: seconds,
-		Sentence: fmt.Sprintf("partition %v went from node %d to node %d, with %.1f MiB, %.1f s after it was told to", m.Ref, m.From.Node, m.To.Node, float64(m.Copied)/(1<<20), seconds)})
+		Sentence: fmt.Sprintf("partition %v went from node %d to node %d, with %.1f MiB, %.1f s after the command", m.Ref, m.From.Node, m.To.Node, float64(m.Copied)/(1<<20), seconds)})
 }

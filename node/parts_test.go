@@ -20,8 +20,8 @@ import (
 	"bellows/train"
 )
 
-// bulky returns a job of which everything that travels between clients and lanes is long: rows that are read and changed, under BSP
-// and by listed rows and by keys, and leases. Its bits do not depend on who is faster.
+// bulky returns a job with only long messages between clients and lanes: rows that are read and changed, under BSP, by
+// listed rows and by keys, and leases. Its bits do not depend on timing.
 func bulky(rounds int) train.Job {
 	const splits, rows, width, leased = 4, 600, 4, 1500
 	j := job(rounds, func(t *train.Task) error {

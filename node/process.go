@@ -89,7 +89,7 @@ func assemble(job *train.Job, c Cluster, m *fabric.Mesh, opt Options) (*process,
 		return nil, err
 	}
 	if opt.Era > bellows.EraMost {
-		return nil, bellows.Errorf(bellows.Config, "start job", "", "it would be in era %d, and has gone back to a checkpoint or was gone on with %d times: no more than that can be told apart", opt.Era, bellows.EraMost).
+		return nil, bellows.Errorf(bellows.Config, "start job", "", "it would be in era %d: a job can go back to a checkpoint or be resumed %d times at most", opt.Era, bellows.EraMost).
 			Hinted("train on from its model, with --from, or start over with --fresh")
 	}
 	p := &process{job: job, opt: opt, cluster: c, mesh: m, closed: make(chan error, 1), began: time.Now(), keySeed: rand.Uint64()}

@@ -12,7 +12,7 @@ import (
 // do not count and are run again.
 func (p *process) resume(saved train.Saved) error {
 	if why := p.job.Stays; why != "" {
-		return bellows.Errorf(bellows.Refused, "resume", "", "%s, and cannot be saved: such a job does not go on from a saved run, so start it over", why)
+		return bellows.Errorf(bellows.Refused, "resume", "", "%s, and cannot be saved: such a job cannot resume from a saved run, so start it over", why)
 	}
 	if im, ok := saved.(*train.Image); ok {
 		if err := p.fits(im); err != nil {

@@ -53,10 +53,10 @@ type saving struct {
 
 // Since is what was done since the last cut that is there: what a death costs.
 type Since struct {
-	Commit  bellows.CommitNumber // the cut; 0: there is none
+	Commit  bellows.CommitNumber // the cut; 0: none
 	Units   int64                // that count: of a split in a clock, or a part of it
 	Trained time.Duration
-	Out     int // units dispatched at the job's end, whose updates do not count
+	Out     int // units dispatched at the job's end; their updates do not count
 }
 
 // count counts what the step has numbered.

@@ -42,8 +42,9 @@ func TestCheckpointIntervalMinimisesCost(t *testing.T) {
 	}
 }
 
-// TestAJobIsSavedWhileItRuns interrupts a job when a cut of it is there, forgets what the interruption has left, and goes on from the cut: the result is that of a job that ran
-// through, bit for bit. What cannot be written any more costs neither the job nor that cut.
+// TestAJobIsSavedWhileItRuns interrupts a job when it has a cut, removes what the interruption saved, and resumes from
+// the cut: the result is that of a job that ran through, bit for bit. A later failure to write costs neither the job
+// nor that cut.
 func TestAJobIsSavedWhileItRuns(t *testing.T) {
 	t.Parallel()
 	s := mem.New("a")
@@ -89,7 +90,8 @@ func TestAJobIsSavedWhileItRuns(t *testing.T) {
 	}
 }
 
-// TestLastCheckpointIsVisible, how old it is, and what was done since, in virtual time, in which each task takes a millisecond and nothing else any; the result has that, too.
+// TestLastCheckpointIsVisible checks its age and the work since, in virtual time, where each task takes a millisecond
+// and nothing else any; the result has the same.
 func TestLastCheckpointIsVisible(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -130,8 +132,8 @@ func TestLastCheckpointIsVisible(t *testing.T) {
 	})
 }
 
-// TestACheckpointWaitsForTheLog blocks the first report of what counts up to a checkpoint for a second of virtual time, in
-// which the job runs on. The checkpoint is published after that: whoever goes on from it finds in the log what counts.
+// TestACheckpointWaitsForTheLog blocks the first report of commits up to a checkpoint for a second of virtual time, in
+// which the job runs. The checkpoint is published after that: a job that resumes from it finds the commits in the log.
 func TestACheckpointWaitsForTheLog(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

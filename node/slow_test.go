@@ -21,8 +21,8 @@ import (
 	"bellows/train"
 )
 
-// These tests run whole jobs in virtual time: links of little bandwidth and tasks that hang cost nothing. One node is a gang of one, whose
-// idle slots sleep: those of Train look for work first, and time would stand still.
+// These tests run whole jobs in virtual time: slow links and tasks that hang cost nothing. One node is a gang of one,
+// whose idle slots sleep: those of Train look for work first, and time would stand still.
 
 // alone is a cluster of one node.
 var alone = []node.Member{{Slots: 4, Lanes: 2}}
@@ -124,7 +124,7 @@ func TestALargeModelIsCollected(t *testing.T) {
 	})
 }
 
-// TestSlowLinkIsNotSilence makes a link that takes longer than a lease for one part of a message: signs of life wait behind it.
+// TestSlowLinkIsNotSilence has a link that takes longer than a lease for one part of a message: heartbeats wait for it.
 func TestSlowLinkIsNotSilence(t *testing.T) {
 	t.Parallel()
 	for from := range bellows.NodeID(2) { // either end
@@ -147,7 +147,7 @@ func TestSlowLinkIsNotSilence(t *testing.T) {
 	}
 }
 
-// TestIdleNodeMayDieAtEnd makes a node die, by the word of who started it, while another sends the state.
+// TestIdleNodeMayDieAtEnd kills a node, as its starter reports, while another sends the state.
 func TestIdleNodeMayDieAtEnd(t *testing.T) {
 	t.Parallel()
 	for _, dead := range []bellows.NodeID{1, 3} {
@@ -165,7 +165,7 @@ func TestIdleNodeMayDieAtEnd(t *testing.T) {
 				}}.run(context.Background(), t)
 			switch {
 			case dead == 1 && (err != nil || r.Tables[0][0] != 12):
-				t.Errorf("all had been trained, and the only server lives: %v; others %v", err, others)
+				t.Errorf("all had been trained, and the only server is up: %v; others %v", err, others)
 			case dead == 3 && (err == nil || !strings.Contains(err.Error(), "collect the model: node 3 (process 4711) ended with signal: killed") || bellows.KindOf(err) != bellows.Lost):
 				t.Errorf("the server is dead, and the model is there: %v", err)
 			case dead == 3 && r.Total > 4*time.Second:
@@ -196,7 +196,7 @@ func TestExecutorsMayTakeTheirTimeToClose(t *testing.T) {
 				want = "node 0 has waited"
 			}
 			if !strings.Contains(said.text(), want) {
-				t.Errorf("split %d: nobody says %q: %s", slow, want, said.text())
+				t.Errorf("split %d: no message says %q: %s", slow, want, said.text())
 			}
 		})
 	}
@@ -262,7 +262,8 @@ func TestNodeZeroStopsTasksWithModel(t *testing.T) {
 	})
 }
 
-// TestFailedExecutorCloseLosesNothing makes one fail to close when the training is over: the model is as it would be, and somebody says it.
+// TestFailedExecutorCloseLosesNothing has an executor fail to close after training: the model is complete, and the
+// failure is reported.
 func TestFailedExecutorCloseLosesNothing(t *testing.T) {
 	t.Parallel()
 	whole := runAlone(t, job(3, drift), node.Options{})
@@ -335,7 +336,7 @@ func TestANodeWhoseTasksHangLeaves(t *testing.T) {
 	})
 }
 
-// TestATaskThatHangsIsNamed makes a task take its time: it is named, and the job goes on; one that does not end ends the job.
+// TestATaskThatHangsIsNamed has a slow task: it is named, and the job continues. A task that does not end ends the job.
 func TestATaskThatHangsIsNamed(t *testing.T) {
 	t.Parallel()
 	for takes, ends := range map[time.Duration]bool{6 * time.Second: true, 2 * time.Minute: false} {
@@ -365,8 +366,8 @@ func TestATaskThatHangsIsNamed(t *testing.T) {
 	}
 }
 
-// TestTrainedCountsVisitTime runs three clocks whose tasks end one second after the other, the second without items: two of them
-// are training, each until its last task has ended.
+// TestTrainedCountsVisitTime runs three clocks whose tasks end one second after the other, the second without items:
+// two of them are training, each until its last task has ended.
 func TestTrainedCountsVisitTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -390,8 +391,8 @@ func TestTrainedCountsVisitTime(t *testing.T) {
 	})
 }
 
-// TestRemoteWaitIsNamed makes a split of node 0 take five seconds for its first clock: those of node 1 wait for it before they read, and
-// node 0 says so.
+// TestRemoteWaitIsNamed has a split of node 0 take five seconds for its first clock: those of node 1 wait for it before
+// they read, and node 0 reports that.
 func TestRemoteWaitIsNamed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -410,7 +411,7 @@ func TestRemoteWaitIsNamed(t *testing.T) {
 	})
 }
 
-// TestEndWaitNamesTask makes one task fail while another goes on for a while.
+// TestEndWaitNamesTask has one task fail while another continues for a while.
 func TestEndWaitNamesTask(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -436,15 +437,15 @@ func TestEndWaitNamesTask(t *testing.T) {
 	})
 }
 
-// gap returns a job on a table one of whose partitions has no rows.
+// gap returns a job on a table with a partition without rows.
 func gap(rounds int, run func(t *train.Task) error) train.Job {
 	j := job(rounds, run)
 	j.Tables[0].Partitions, j.Tables[0].Bounds = 0, []bellows.RowID{0, 3, 3, 8}
 	return j
 }
 
-// TestAnEmptyPartitionIsKept keeps tables one of which has a partition without rows, is interrupted, and goes on: what the job returns is
-// what was kept.
+// TestAnEmptyPartitionIsKept keeps tables, one with a partition without rows, interrupts the job, and resumes it: the
+// job returns the kept state.
 func TestAnEmptyPartitionIsKept(t *testing.T) {
 	t.Parallel()
 	keeping := func(at func(clock bellows.Clock)) train.Job {
@@ -522,7 +523,7 @@ func TestPullOfZeroRows(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestASplitFarAheadGoesOn makes splits that wait for nobody, dispatched far ahead, and one task that takes long.
+// TestASplitFarAheadGoesOn has splits that wait for no other, dispatched far ahead, and one slow task.
 func TestASplitFarAheadGoesOn(t *testing.T) {
 	t.Parallel()
 	const clocks = 200

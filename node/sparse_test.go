@@ -134,8 +134,8 @@ func TestSparseTablesAreDenseOnesByKey(t *testing.T) {
 	}
 }
 
-// TestSparseTablesUnderStaleness adds whole numbers, whose sums do not depend on the order, with tables that
-// may be read stale, and wants every split to see its own.
+// TestSparseTablesUnderStaleness adds whole numbers, whose sums do not depend on the order, with tables that may be
+// read stale, and wants every split to see its own.
 func TestSparseTablesUnderStaleness(t *testing.T) {
 	t.Parallel()
 	const rounds = 20
@@ -145,7 +145,7 @@ func TestSparseTablesUnderStaleness(t *testing.T) {
 				mine := []bellows.Key{bellows.Key(t.Split()) << 60}
 				own := make([]float32, twinWidth)
 				if t.PullKeys(sparseTwin, mine, own); own[0] != 0.5+float32(t.Clock()) {
-					return fmt.Errorf("split %d clock %d reads %v of its own key", t.Split(), t.Clock(), own[0])
+					return fmt.Errorf("split %d clock %d reads %v from its key", t.Split(), t.Clock(), own[0])
 				}
 				t.PushKeys(sparseTwin, mine, []float32{1, 0, 0})
 				t.PushKeys(sparseTwin, []bellows.Key{77}, []float32{0, 1, 0})
@@ -227,8 +227,8 @@ func TestRepeatedKeysNeedTwoRounds(t *testing.T) {
 	}
 }
 
-// TestASplitSeesItsOwnSubscribedKeys makes one split read keys of which one exists late and one never, under every consistency: it sees
-// what it has written, and asks twice.
+// TestASplitSeesItsOwnSubscribedKeys has one split read keys under every consistency; one appears late and one never.
+// It sees its own writes, and asks twice.
 func TestASplitSeesItsOwnSubscribedKeys(t *testing.T) {
 	t.Parallel()
 	const rounds, late = 20, 7
@@ -307,8 +307,7 @@ func TestWorkersCountByKey(t *testing.T) {
 	}
 }
 
-// TestSparseTablesResume stops a job with a rule that remembers, within any of its rounds, and lets it go on
-// in other shapes.
+// TestSparseTablesResume stops a job with a stateful rule within any of its rounds, and resumes it in other shapes.
 func TestSparseTablesResume(t *testing.T) {
 	t.Parallel()
 	const rounds = 10

@@ -14,7 +14,7 @@ import (
 	"bellows/train"
 )
 
-// gambler is an executor whose tasks depend on a generator that goes on from one to the next.
+// gambler is an executor whose tasks use one generator in sequence.
 type gambler struct {
 	*rand.PCG
 	before func(*train.Task)
@@ -92,7 +92,7 @@ func TestExecutorsGoOnWithASavedRun(t *testing.T) {
 	}
 }
 
-// TestSplitsThatStayAreNotMoved, and a saved run of theirs does not go on: the sentence is the application's.
+// TestSplitsThatStayAreNotMoved checks that, and that their saved run cannot resume: the sentence is the application's.
 func TestSplitsThatStayAreNotMoved(t *testing.T) {
 	t.Parallel()
 	const why = "each holds a game that is being played"

@@ -27,7 +27,8 @@ func archiveOf(t *testing.T, s *mem.Store, j train.Job) *archive.Archive {
 	return a
 }
 
-// TestCutWithoutManifestIsDropped makes the first manifest fail: that is said by name, the job goes on, and the next cut is there.
+// TestCutWithoutManifestIsDropped has the first manifest fail: that is reported by name, the job continues, and the
+// next cut is complete.
 func TestCutWithoutManifestIsDropped(t *testing.T) {
 	t.Parallel()
 	s := mem.New("a")
@@ -126,7 +127,7 @@ func TestShardsAreWrittenTogether(t *testing.T) {
 		a := archiveOf(t, s, job(1, drift))
 		_, err := node.Train(ctx, job(1<<20, slow), node.Options{Lanes: 2, Era: 1, Checkpoints: &node.Checkpoints{Archive: a, Every: time.Second, OnCut: func(node.Checkpoint) { stop() }}})
 		if m, _, wrong := a.Latest(t.Context()); err != nil || wrong != nil || m == nil || len(m.Shards) < archive.Together || most != archive.Together || beside > 0 {
-			t.Errorf("%d shards are written at a time, and %d beside a manifest, of %+v: %v, %v", most, beside, m, err, wrong)
+			t.Errorf("%d shards are written at a time, and %d during a manifest, of %+v: %v, %v", most, beside, m, err, wrong)
 		}
 	})
 }
@@ -152,7 +153,8 @@ func TestANodeWithoutAPlaceCutsNothing(t *testing.T) {
 	}
 }
 
-// TestUnchangedPartitionsAreNotRewritten makes a table that changes in the first clock only: a later cut has its partitions from an earlier one, and goes on with them.
+// TestUnchangedPartitionsAreNotRewritten has a table that changes in the first clock only: a later cut takes its
+// partitions from an earlier one, and a job resumes with them.
 func TestUnchangedPartitionsAreNotRewritten(t *testing.T) {
 	t.Parallel()
 	once := func(rounds int) train.Job {
@@ -211,7 +213,7 @@ func TestManifestIsWrittenLast(t *testing.T) {
 		s.Fail = func(op, name string) error {
 			mu.Lock()
 			if !answered && strings.HasPrefix(name, "cuts/") && op == "create" {
-				t.Errorf("%s is written beside a shard", name)
+				t.Errorf("%s is written during a shard", name)
 			}
 			if op != "publish" || !strings.HasPrefix(name, "shards/") {
 				mu.Unlock()
@@ -253,7 +255,7 @@ func TestManifestIsWrittenLast(t *testing.T) {
 			stop()
 		}}})
 		if m, _, wrong := a.Latest(t.Context()); err != nil || wrong != nil || m == nil || cuts == 0 {
-			t.Errorf("%d cuts are told of, and %+v is there: %v, %v", cuts, m, err, wrong)
+			t.Errorf("%d cuts are reported, and %+v is there: %v, %v", cuts, m, err, wrong)
 		}
 	})
 }

@@ -21,8 +21,8 @@ func itemByItem(t *train.Task) error {
 	return nil
 }
 
-// TestDividedClocksGiveTheBitsOfWhole divides the clocks of a job into units, of any number, on one node and on several: the model has the same bits, and the driver
-// is told of each unit.
+// TestDividedClocksGiveTheBitsOfWhole divides the clocks of a job into units, of any number, on one node and on
+// several: the model has the same bits, and the driver receives each unit.
 func TestDividedClocksGiveTheBitsOfWhole(t *testing.T) {
 	t.Parallel()
 	whole := runAlone(t, job(6, itemByItem), node.Options{})

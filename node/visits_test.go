@@ -12,11 +12,11 @@ import (
 	"bellows/train"
 )
 
-// visitsSeen holds what a job says that counts against what the job states. It is told by the reporter alone.
+// visitsSeen checks commits against what the job states. Only the reporter calls it.
 type visitsSeen struct {
 	proof  *visits.Proof
 	items  int64 // of an epoch
-	epochs int   // that were told
+	epochs int   // reported
 	fault  error
 }
 

@@ -20,7 +20,7 @@ import (
 	"bellows/train"
 )
 
-// far is a connection whose frames take their time, in one direction.
+// far is a connection whose frames are slow in one direction.
 type far struct {
 	transport.Conn
 	takes  time.Duration
@@ -62,8 +62,8 @@ func near(got map[string]float64, want map[string]float64) bool {
 	return maps.EqualFunc(got, want, func(a, b float64) bool { return math.Abs(a-b) < 1e-6 })
 }
 
-// TestEveryWaitHasItsPhase runs one split on a worker whose servers and controller are far away, in virtual time, in
-// which nothing else takes any: of each clock every second is known. It changes rows of both servers, or of one.
+// TestEveryWaitHasItsPhase runs one split on a worker whose servers and controller are far away, in virtual time, where
+// nothing else takes any: every second of each clock is known. It changes rows of both servers, or of one.
 func TestEveryWaitHasItsPhase(t *testing.T) {
 	t.Parallel()
 	const clocks = 7
@@ -72,7 +72,7 @@ func TestEveryWaitHasItsPhase(t *testing.T) {
 		{0, 2}: 2 * time.Second, {0, 3}: 2 * time.Second, // records
 		{0, 1}: 3 * time.Second, // dispatches, and the end
 	}
-	// The second time that the rows are read they are subscribed to, and come by themselves from then on.
+	// The second read subscribes to the rows, which are sent without requests from then on.
 	for name, want := range map[string]map[string]float64{
 		"two servers": {"compute": 2 * clocks, "pull_wait": 2, "push_wait": clocks, "commit_wait": 2 * clocks, "idle": clocks},
 		// Whether all is held, only the record tells.

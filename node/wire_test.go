@@ -25,8 +25,8 @@ import (
 // narrow is the formats of 16 bits, and how far a value of about 1 may be off after a few hundred roundings.
 var narrow = map[vec.Format]float64{vec.Float16: 0.01, vec.BFloat16: 0.08}
 
-// TestSixteenBitsAreNearAndRepeat wants a run whose values travel in 16 bits to end near the one whose values do not, at the same
-// bits each time, and with an audit that is right.
+// TestSixteenBitsAreNearAndRepeat wants a run with 16-bit values to end near the one without, at the same bits each
+// time, and with a correct audit.
 func TestSixteenBitsAreNearAndRepeat(t *testing.T) {
 	t.Parallel()
 	one := runAlone(t, job(20, drift), node.Options{})
@@ -54,8 +54,8 @@ func TestSixteenBitsAreNearAndRepeat(t *testing.T) {
 	}
 }
 
-// TestSixteenBitsKeepOwnWritesAndCounts makes every split count clocks in rows of its own: of whole numbers, which may not be rounded however
-// large they are, and of floats, which must show the split's own writes at once.
+// TestSixteenBitsKeepOwnWritesAndCounts has every split count clocks in its own rows: of whole numbers, which may not
+// be rounded however large they are, and of floats, which must show the split's own writes at once.
 func TestSixteenBitsKeepOwnWritesAndCounts(t *testing.T) {
 	t.Parallel()
 	const rounds = 40

@@ -35,7 +35,7 @@ import (
 //
 // Invariants:
 //   - A message posted for an actor elsewhere arrives there once, after everything that the same actor posted for it
-//     before (TestExchangeKeepsOrderAndLosesNothing; over connections that break, TestACutIsMended of package node).
+//     before (TestExchangeKeepsOrderAndLosesNothing; over connections that break, TestBrokenConnectionsAreRemade of package node).
 //   - A peer with messages to send is in dirty, or a goroutine has its writing, or it is down: post and ship leave it in
 //     one of these, so that no message waits for the next (TestPeerIsShippedOnceForManyPosts).
 //   - The loss of a node is reported once, when all its connections are closed (TestLossClosesAllConnectionsOfANode), and

@@ -40,7 +40,7 @@ import (
 //     meanwhile finds the writing taken, and is seen by its holder, or finds it free
 //     (TestPeerIsShippedOnceForManyPosts). If the connection is gone, the next one begins with a ship.
 //   - The holder of the writing uses the connection that was there when it took it, and no other: the reader waits for
-//     the writing before it replaces the connection (TestACutIsMended of package node).
+//     the writing before it replaces the connection (TestBrokenConnectionsAreRemade of package node).
 //   - Bye is the last frame that leaves, after all that was posted (TestRestIsSentOverTheNextConnection). The writer
 //     sends it and is woken for it once (TestOnlyTheWriterEndsAPeer).
 //   - A peer that is over stays so: the writing belongs to its writer for good, and a connection that arrives too late is

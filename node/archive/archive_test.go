@@ -97,7 +97,7 @@ func life(era bellows.Era, commits ...bellows.CommitNumber) (list []*cut) {
 	return list
 }
 
-// publish writes a cut. What has not changed since the last one is taken from there.
+// publish writes a cut. Unchanged partitions are taken from the last one.
 func publish(ctx context.Context, a *archive.Archive, c *cut, last *cut) (*archive.Manifest, error) {
 	w, err := a.Begin(c.At)
 	if err != nil {
@@ -166,7 +166,7 @@ func names(t *testing.T, s blob.Store, prefix string) (list []string) {
 	return list
 }
 
-// TestACutComesBack from a folder, from memory and from S3, through lives and what was kept.
+// TestACutComesBack reads cuts back from a folder, from memory and from S3, across attempts, with kept state.
 func TestACutComesBack(t *testing.T) {
 	t.Parallel()
 	for _, s := range []blob.Store{mem.New("a"), file.InFolder(t.TempDir()), s3test.Start(t).Store(t, "a")} {
@@ -323,8 +323,8 @@ func TestEveryFlippedBitIsRefusedByName(t *testing.T) {
 	holds(t, a, m, cuts[2])
 }
 
-// TestPartitionReadVerifiesChecksum, too: every bit of its shard that flips behind Latest, which has read all of it, or
-// where nobody has, is refused by name.
+// TestPartitionReadVerifiesChecksum checks that every bit of a shard that flips after Latest has read it, or without
+// Latest, is refused by name.
 func TestPartitionReadVerifiesChecksum(t *testing.T) {
 	t.Parallel()
 	s := mem.New("a")
@@ -438,7 +438,7 @@ func TestInvalidCutIsRefused(t *testing.T) {
 	refused("a partition that the job has not",
 		w.Put(t.Context(), bellows.PartitionRef{Table: 7}, image(refs()[0], 0), nil))
 	refused("an image of another partition", w.Put(t.Context(), refs()[2], image(refs()[0], 0), nil))
-	refused("the same as before, of which there is none", w.Same(t.Context(), refs()[0], 3))
+	refused("the same as a missing shard", w.Same(t.Context(), refs()[0], 3))
 	refused("a shard without a digest", w.AddWritten(refs()[0], false, 200, "x"))
 	for what, pieces := range map[string][]archive.Piece{
 		"a hole":              {{Count: 1, Values: []float32{1, 2}}, {First: 2, Count: 1, Values: []float32{3, 4}}},
@@ -582,14 +582,14 @@ func (f fault) String() string {
 	return []string{"killed", "broken", "full", "short", "unheard", "stalled"}[f]
 }
 
-// faulty is a store whose calls are numbered, over all; one of them may go wrong.
+// faulty is a store whose calls are numbered, over all stores; one of them may fail.
 type faulty struct {
 	blob.Store
 	at     int // the call; none: < 0
 	fault  fault
 	calls  int
 	cancel func()
-	// begins is told of each call before it is done, and returns what is told of its end; nil: nobody is.
+	// begins is called before each call, and returns a function to call at its end; nil: none.
 	begins func(n int, op string) (ends func())
 }
 
@@ -697,8 +697,8 @@ func (r *faultyReader) ReadAt(p []byte, at int64) (n int, err error) {
 
 func (r *faultyReader) Close() error { return r.s.call(r.ctx, "leave", r.Reader.Close) }
 
-// TestKilledAtEveryCall lets each call of the store go wrong in each way, while cuts of two lives are written: the
-// newest cut that was published without an error is there, or a newer one, whole; and the next cut is, with nothing
+// TestKilledAtEveryCall lets each call of the store fail in each way, while cuts of two attempts are written. The
+// newest cut that was published without an error is there, or a newer one, whole. So is the next cut, and nothing is
 // left that it does not need.
 func TestKilledAtEveryCall(t *testing.T) {
 	t.Parallel()
@@ -730,8 +730,8 @@ func killAt(t *testing.T, n int, f fault) (calls int) {
 	return s.calls
 }
 
-// writeAll writes cuts from one on, those before being there, each life by an archive of its own, whatever goes wrong
-// with some of them; told hears of those that were published. An error is of the tests.
+// writeAll writes cuts from one on, the earlier ones being there, each attempt with an archive of its own, even if some
+// fail; told is called for each published cut. An error is of the tests.
 func writeAll(ctx context.Context, s blob.Store, cuts []*cut, from int, told func(i int)) error {
 	var a *archive.Archive
 	var last *cut // since which something is unchanged
@@ -758,8 +758,8 @@ func writeAll(ctx context.Context, s blob.Store, cuts []*cut, from int, told fun
 	return nil
 }
 
-// comesBack wants of a store in which cuts were written that the newest is whole, and at least the last that was
-// published; and that cuts can be written behind it, after which nothing is left that they do not need.
+// comesBack wants the newest cut of a store to be whole, and at least the last that was published; and that cuts can be
+// written after it, after which nothing is left that they do not need.
 func comesBack(t *testing.T, what string, below blob.Store, cuts []*cut, published int) {
 	t.Helper()
 	a := open(t, below)

@@ -96,7 +96,7 @@ func (c *Cut) Same(ctx context.Context, ref bellows.PartitionRef, since bellows.
 	at := slices.IndexFunc(kept, func(m *Manifest) bool { return m.At == At{c.Era, since} })
 	if at < 0 {
 		return bellows.Errorf(bellows.Bug, "write checkpoint", c.archive.store.URI(c.At.name()),
-			"%v is as at record %d, of which there is no checkpoint", ref, since)
+			"%v is unchanged since record %d, which has no checkpoint", ref, since)
 	}
 	last := kept[at].find(ref)
 	if last == nil {

@@ -69,7 +69,7 @@ func FuzzShard(f *testing.F) {
 		for _, mended := range []bool{false, true} {
 			text, s := b, a.moldOf(ref)
 			if mended {
-				text = mend(b, s)
+				text = fixSums(b, s)
 			}
 			images := []*store.Image{s.empty(), s.empty()}
 			r := shardReader{from: bytes.NewReader(text), rest: int64(len(text))}
@@ -101,8 +101,8 @@ func sameImage(a, b *store.Image) bool {
 		slices.EqualFunc(a.Slots, b.Slots, func(a, b []float32) bool { return slices.EqualFunc(a, b, bits) })
 }
 
-// mend gives the blocks behind a shard's header the checksums that they should have, as far as they go.
-func mend(b []byte, s *mold) []byte {
+// fixSums gives the blocks after a shard's header correct checksums, as far as they go.
+func fixSums(b []byte, s *mold) []byte {
 	out := bytes.Clone(b)
 	var sum uint32
 	for at := 0; len(out)-at >= 12; {
@@ -118,9 +118,9 @@ func mend(b []byte, s *mold) []byte {
 	return out
 }
 
-// FuzzManifest wants every manifest that is taken to be written as it was read, and to lead to the partitions that were
-// published or to an error that names what is wrong. They are published ones, changed value by value (edit), so that
-// they stay JSON, and are given the checksum that they should have, so that what is behind that is reached.
+// FuzzManifest wants every accepted manifest to be written as it was read, and to lead to the partitions that were
+// published or to an error that names what is wrong. The inputs are published manifests, changed value by value (edit),
+// so that they stay JSON. They get a correct checksum, so that the code after that check is reached.
 func FuzzManifest(f *testing.F) {
 	a := fuzzedArchive(f)
 	texts := fuzzedManifests(f, a)
@@ -214,12 +214,12 @@ func fuzzedManifests(tb testing.TB, a *Archive) (list [][]byte) {
 	return list
 }
 
-// others are what a value of a manifest is made, beside the other values of its text.
+// others are replacements for a value of a manifest, besides the other values of its text.
 var others = []string{"0", "1", "-1", "2", "65535", "65536", "4294967295", "4294967296", "18446744073709551615",
 	"18446744073709551616", "1e3", "0.5", `""`, `"0"`, `"AAAA"`, "null", "true", "false", "[]", "{}", `[{}]`,
 	`{"era":1}`}
 
-// edit changes one value of a JSON text, or one name. What is none stays as it is.
+// edit changes one value of a JSON text, or one name. A text without any stays as it is.
 func edit(text []byte, which, how, with byte) []byte {
 	list := valuesIn(text)
 	if len(list) == 0 {
@@ -323,7 +323,7 @@ func takeManifest(t *testing.T, a *Archive, text []byte) {
 	for i, ref := range all {
 		if e := m.Shards[i]; e.Ref() != ref || e.Kept != m.Shards[0].Kept || e.At.Compare(m.At) > 0 ||
 			e.Name != e.name() {
-			t.Fatalf("%s is taken, whose shard %d is %+v", text, i, e)
+			t.Fatalf("%s is accepted with shard %d: %+v", text, i, e)
 		}
 		live, kept, err := a.Partition(t.Context(), m, ref)
 		if want := fuzzedImages[ref.Table]; err == nil &&

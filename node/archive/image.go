@@ -76,7 +76,7 @@ func (s *mold) take(im *store.Image, rows int, b []byte) error {
 		for ; rows > len(im.Keys)-have; b = b[8:] {
 			k := bellows.Key(order.Uint64(b))
 			if n := len(im.Keys); n > 0 && k <= im.Keys[n-1] || s.cut.FindKey(k) != s.part {
-				return fmt.Errorf("the key %d is not behind the one before, or not of its partition", k)
+				return fmt.Errorf("the key %d does not follow its predecessor, or is not of its partition", k)
 			}
 			im.Keys = append(im.Keys, k)
 		}

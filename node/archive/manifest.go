@@ -165,7 +165,7 @@ func (a *Archive) parse(text []byte, where At) (*Manifest, error) {
 		return nil, fmt.Errorf("it is damaged: it is no manifest: %w", err)
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return nil, errors.New("it is damaged: it goes on after its last }")
+		return nil, errors.New("it is damaged: it has text after its last }")
 	}
 	if err := m.checkSum(text); err != nil {
 		return nil, err
@@ -190,7 +190,7 @@ func (a *Archive) parse(text []byte, where At) (*Manifest, error) {
 func (m *Manifest) checkSum(text []byte) error {
 	at := bytes.LastIndex(text, []byte(m.SHA256))
 	if !hexSum.MatchString(m.SHA256) || at < 0 {
-		return errors.New("it is damaged: it has no checksum of itself")
+		return errors.New("it is damaged: it has no checksum")
 	}
 	plain := bytes.Clone(text)
 	copy(plain[at:], noSum)

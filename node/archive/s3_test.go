@@ -29,16 +29,16 @@ func (f trouble) String() string {
 // them.
 var requestsApart = 5
 
-// TestKilledAtEveryRequest lets each request that checkpoints make of S3 go wrong in each way, once, until a call
-// fails, or for as long as the process lives: the newest cut that was published without an error is there, or a newer
-// one, whole; and the next cut is, with nothing left that it does not need. One fault that passes is not noticed. Each
-// way gets one request of requestsApart, beginning at another one than the way before it.
+// TestKilledAtEveryRequest lets each S3 request of checkpoints fail in each way, once, until a call fails, or for as
+// long as the process lives. The newest cut that was published without an error is there, or a newer one, whole. So is
+// the next cut, and nothing is left that it does not need. A single fault that passes is not noticed. Each way gets one
+// request of requestsApart, beginning at another one than the previous way.
 func TestKilledAtEveryRequest(t *testing.T) {
 	t.Parallel()
 	answers := func(status int, code string) s3test.Fault {
 		return s3test.Fault{What: s3test.Answered, Status: status, Code: code}
 	}
-	const call = 6 // requests, of which a call makes five at most
+	const call = 6 // requests; a call makes five at most
 	for i, f := range []trouble{
 		{s3test.Fault{What: s3test.Unasked}, 0}, {s3test.Fault{What: s3test.Unheard}, 1},
 		{s3test.Fault{What: s3test.Short}, call}, {s3test.Fault{What: s3test.Damaged}, call},

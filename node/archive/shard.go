@@ -18,8 +18,8 @@ import (
 	"bellows/port/blob"
 )
 
-// A shard is a partition's state as bytes, all numbers little-endian: as it was, and behind that as the driver last
-// kept it, if it did. It begins with a header:
+// A shard is a partition's state as bytes, all numbers little-endian: the state, followed by what the driver last kept,
+// if it did. It begins with a header:
 //
 //	8   "bellowsc"
 //	4   version
@@ -27,11 +27,10 @@ import (
 //	4   era, 4 table, 4 partition, 8 commit of the cut that it was written for
 //	4   CRC-32C of all before
 //
-// Blocks follow: of which image (0 as it was, 1 as kept), how many rows; of a sparse table their keys, 8 bytes each;
-// their values, row after row, and then those of each slot of the rule; and the CRC-32C of all these, continued from
-// the sum before, so that blocks that were exchanged or left out show. How many bytes a row has says the job's table,
-// and not the shard. The last block is of image 2^32-1 and has no rows. What a manifest has the SHA-256 of begins
-// behind the header.
+// Blocks follow: the image (0 state, 1 kept), the number of rows; for a sparse table their keys, 8 bytes each; their
+// values, row after row, and then those of each slot of the rule; and the CRC-32C of all these, continued from the
+// previous sum, so that exchanged or missing blocks show. The job's table decides how many bytes a row has, not the
+// shard. The last block has image 2^32-1 and no rows. The SHA-256 in the manifest covers the bytes after the header.
 const (
 	shardMagic   = "bellowsc"
 	shardVersion = 1
@@ -331,7 +330,7 @@ func (r *shardReader) header(want *stamp) error {
 }
 
 // read goes through the blocks of a shard whose header was read, and passes each to take, which may refuse it. It
-// reports whether there are blocks of what was kept. The argument of take is valid until it returns.
+// reports whether there are blocks of kept state. The argument of take is valid until it returns.
 func (r *shardReader) read(s *mold, take func(image uint32, rows int, b []byte) error) (kept bool, err error) {
 	last, any := uint32(liveImage), false
 	for {

@@ -55,7 +55,7 @@ func decodeState(b []byte) (s coord.Saved, err error) {
 		unitLists.get(d)
 	s.Counted.Load(recorded.get(d))
 	s.Horizon, s.Gathered = bellows.Clock(d.word()), bellows.Clock(d.word())
-	s.Draining = d.bit("that somebody wants out nor that nobody does")
+	s.Draining = d.bit("neither that an interrupt was requested nor that none was")
 	if len(d.rest) > 0 {
 		d.fail(fmt.Sprintf("%d bytes follow the end of its state", len(d.rest)))
 	}

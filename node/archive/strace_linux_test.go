@@ -24,10 +24,9 @@ import (
 )
 
 var livesFlag = flag.Bool("archive.lives", false,
-	"let every call of two lives go wrong in a process of its own, in every way; some minutes")
+	"let every call of two attempts fail in a separate process, in every way; some minutes")
 
-// writesIn is the variable by which a process of this program is told to write cuts into a folder, and to do nothing
-// else.
+// writesIn is the variable that makes a process of this program write cuts into a folder, and nothing else.
 const writesIn = "BELLOWS_TEST_WRITES_CUTS_IN"
 
 // The thread that begins a program is kept by the goroutine that does, so that all its calls are those of one thread.
@@ -45,8 +44,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// tracedCuts returns those of which some are written while the process is looked at, from one on: the third of a job,
-// which takes what has not changed from the first, and removes that one; or all of two lives.
+// tracedCuts returns the cuts to write while the process is traced, from one on: the third of a job, which takes
+// unchanged partitions from the first, and removes that one; or all of two attempts.
 func tracedCuts() (cuts []*cut, from int) {
 	if *livesFlag {
 		return append(life(1, 1, 2, 3, 4), life(2, 1, 2)...), 0
@@ -202,8 +201,8 @@ func readTrace(t *testing.T, name, base string) (list []sysCall) {
 	return list
 }
 
-// wholeOps are the system calls of each call of the port that change something, or make it last, in their order, beside
-// those that only look: what makes a file whole for good is synced before it has its name, and its folder behind that.
+// wholeOps are the system calls of each call of the port that change something, or make it durable, in their order,
+// besides those that only read: a file is synced before it gets its final name, and its folder after that.
 var wholeOps = map[string]*regexp.Regexp{
 	"create":  regexp.MustCompile(`^(mkdirat fsync )*create $`),
 	"write":   regexp.MustCompile(`^write $`),
@@ -298,8 +297,8 @@ var strikes = []strike{
 	}},
 	{name: "full", how: changers("error=ENOSPC")},
 	{name: "stalled", how: changers("delay_enter=20000"), all: true}, // microseconds
-	// A write that says it took half, and took nothing: a disk that lies. What is short and honest the language's
-	// library makes whole.
+	// A write that reports half and wrote nothing: a disk that lies. An honest short write is completed by the
+	// language's library.
 	{name: "short", how: func(c *sysCall) string {
 		if c.name != "write" {
 			return ""
@@ -308,9 +307,9 @@ var strikes = []strike{
 	}},
 }
 
-// TestKilledAtEverySystemCall lets each system call by which a process writes cuts go wrong, in each way that concerns
-// it, in a process of its own. What is left then is whole, with equal bits, and can be gone on from. With
-// -archive.lives these are all calls of two lives.
+// TestKilledAtEverySystemCall lets each system call of a process that writes cuts fail, in each way that concerns it,
+// in a process of its own. The rest is whole, with equal bits, and a job can resume from it. With -archive.lives these
+// are all calls of two attempts.
 func TestKilledAtEverySystemCall(t *testing.T) {
 	t.Parallel()
 	begin := before(t, t.TempDir())

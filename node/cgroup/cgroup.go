@@ -1,7 +1,7 @@
-// Package cgroup reads what the control group of this process grants it: CPUs and memory.
+// Package cgroup reads the CPUs and memory that the control group of this process grants it.
 //
-// The caller gives a way to read files, so that tests can show another machine. Where there are no control
-// groups, or none that limits, the answer is zero; the package refuses nothing.
+// The caller gives a function that reads files, so that tests can show another machine. Without control groups, or
+// limits, the answer is zero; there are no errors.
 package cgroup
 
 import (

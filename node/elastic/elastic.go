@@ -88,7 +88,7 @@ type Result struct {
 	Moved   int      // splits and partitions
 	Bytes   int64    // that moved
 	Seconds float64  // since it was asked
-	Left    []string // what was not done, and why, if that is told as an error
+	Left    []string // what was not done, and why, if that is an error
 }
 
 // A Shaper changes the shape of one job.

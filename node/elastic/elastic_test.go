@@ -22,7 +22,7 @@ import (
 	"bellows/train"
 )
 
-// application is one whose job is scaled.
+// application is an application whose job is scaled.
 type application struct {
 	app      app.Application
 	settings map[string]string
@@ -56,8 +56,8 @@ func (a *application) job(t *testing.T) train.Job {
 	return run.Job
 }
 
-// TestApplicationsAreElastic takes applications through twenty changes (six with -short), from one node to five: each comes to what is asked, and the
-// model is that of a job in which nobody came and nothing moved, bit for bit.
+// TestApplicationsAreElastic takes applications through twenty changes (six with -short), from one node to five. Each
+// reaches the requested shape, and the model is that of an undisturbed job, bit for bit.
 func TestApplicationsAreElastic(t *testing.T) {
 	t.Parallel()
 	for name, a := range applications {
@@ -115,7 +115,7 @@ func anywhere(rng *rand.Rand) shape.Policy {
 	}
 }
 
-// TestAWarnedNodeIsDrained makes a node told that its process will be gone: what it has goes elsewhere, and nobody has asked for that.
+// TestAWarnedNodeIsDrained warns a node that its process will end: its work moves elsewhere without a request.
 func TestAWarnedNodeIsDrained(t *testing.T) {
 	t.Parallel()
 	a := applications["mf"]

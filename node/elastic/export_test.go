@@ -2,7 +2,7 @@ package elastic
 
 import "time"
 
-// Later lets so much time go by, of which the machine hears in its next step.
+// Later advances the time, which the machine sees in its next step.
 func (s *Shaper) Later(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 	"bellows/policy/reshape"
 )
 
-// fake is a job of which all is decided here: steps come about at once, or when the test lets them.
+// fake is a job controlled by the test: steps come about at once, or when the test lets them.
 type fake struct {
 	mu      sync.Mutex
 	layout  node.Layout
@@ -33,12 +33,12 @@ type fake struct {
 	removed []bellows.NodeID
 	refuses int           // so many moves of partitions
 	why     bellows.Kind  // of those refusals
-	refused chan struct{} // one word for each that is told
+	refused chan struct{} // one value for each report
 	over    error
 	overs   int           // so many looks fail with it; negative: all
 	slow    chan struct{} // not nil: Planned receives from it first
 	given   map[string][]context.Context
-	deaf    bool // a move that is to stay goes on
+	deaf    bool // a cancelled move continues
 	hurried int  // moves of partitions that were to be as fast as they go
 	moved   int  // and all
 }
@@ -372,7 +372,7 @@ func TestNoticeEndsWithLastMove(t *testing.T) {
 	s.Close()
 }
 
-// TestAStepEndsWhatItBegins: the time begins moves again in the step in which nobody wants them any more.
+// TestAStepEndsWhatItBegins checks a step in which the time begins moves that are unwanted by its end.
 func TestAStepEndsWhatItBegins(t *testing.T) {
 	t.Parallel()
 	f, s := newShaper()
@@ -399,7 +399,7 @@ func TestAStepEndsWhatItBegins(t *testing.T) {
 	s.Close()
 }
 
-// TestLeaveHurriesMoves: what a node has that comes stands back behind the job's work, and what a node has that leaves does not.
+// TestLeaveHurriesMoves checks that moves to a new node yield to the job's work, and moves from a leaving one do not.
 func TestLeaveHurriesMoves(t *testing.T) {
 	t.Parallel()
 	for name, leave := range map[string]func(*elastic.Shaper, bellows.NodeID) error{
@@ -424,7 +424,8 @@ func TestLeaveHurriesMoves(t *testing.T) {
 	}
 }
 
-// TestShaperForgetsFinishedWork makes asks end in each way, and closes what has ended: nobody is waited for, and no op is under way. What closes waits for ops that take their time.
+// TestShaperForgetsFinishedWork ends requests in each way, and closes: no caller waits, and no op is under way. Closing
+// waits for slow ops.
 func TestShaperForgetsFinishedWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
@@ -437,7 +438,7 @@ func TestShaperForgetsFinishedWork(t *testing.T) {
 			t.Errorf("%d are waited for, and %d ops are under way", waiting, under)
 		}
 		if l, _ := f.Layout(t.Context()); l.Members[1].Slots != 3 {
-			t.Errorf("who came has %d slots, not 3", l.Members[1].Slots)
+			t.Errorf("the new node has %d slots, not 3", l.Members[1].Slots)
 		}
 		f.mu.Lock()
 		f.held, f.deaf = make(chan struct{}), true
@@ -461,7 +462,8 @@ func TestShaperForgetsFinishedWork(t *testing.T) {
 	})
 }
 
-// TestShaperReportsUnrequestedResults warns of a node that is not there: whoever looks at the job is told that, and the next thing that is decided.
+// TestShaperReportsUnrequestedResults warns of a node that is not there: observers of the job get that report, and the
+// next decision.
 func TestShaperReportsUnrequestedResults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, s := newShaper()

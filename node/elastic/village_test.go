@@ -21,8 +21,8 @@ import (
 	"bellows/train/traintest"
 )
 
-// village is a job whose nodes are all in this process, joined by memory. Commands are given one after the other while it trains. It stands still but for
-// so many clocks behind each move that begins: so it does not end before all are given, however fast it is.
+// village is a job whose nodes are all in this process, joined by memory. Commands are given one after the other while
+// it trains. It runs only so many clocks after each move that begins, so that it does not end before all are given.
 type village struct {
 	t        *testing.T
 	job      func() train.Job
@@ -92,7 +92,7 @@ func (v *village) come(ctx context.Context, i node.Invitation) error {
 	return nil
 }
 
-// gated returns the job, of which split 0 waits until it may go on.
+// gated returns the job, whose split 0 waits until it may continue.
 func (v *village) gated() train.Job {
 	return traintest.Before(v.job(), func(t *train.Task) {
 		if t.Split() == 0 {
@@ -113,7 +113,7 @@ func (v *village) pass(c bellows.Clock) {
 	}
 }
 
-// free lets split 0 go on for so many clocks more.
+// free lets split 0 run for so many clocks more.
 func (v *village) free(clocks bellows.Clock) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -121,7 +121,7 @@ func (v *village) free(clocks bellows.Clock) {
 	v.gate.Broadcast()
 }
 
-// freeing lets the job go on while something moves, which it does between two clocks.
+// freeing lets the job run while something moves, which happens between two clocks.
 type freeing struct {
 	elastic.Job
 	village *village
@@ -140,7 +140,7 @@ func (v *village) changed(c node.Change) {
 	v.gate.Broadcast()
 }
 
-// await waits until something is told of which that is true.
+// await waits for a reported change for which what returns true.
 func (v *village) await(what func(node.Change) bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -204,7 +204,7 @@ func (v *village) equal(r, quiet *node.Result) {
 	v.t.Helper()
 	for i := range quiet.Tables {
 		if !slices.Equal(r.Tables[i], quiet.Tables[i]) {
-			v.t.Errorf("table %d is not that of a job in which nobody came or went", i)
+			v.t.Errorf("table %d is not that of a job in which no node came or went", i)
 		}
 	}
 	if r.Audit.Sent == 0 || r.Audit.Disagreements(true) != nil {

@@ -32,7 +32,7 @@ type assignment struct {
 	Wire      vec.Format
 	Saved     []byte // where a saved run lies; nil: nowhere
 	Times     liveness.Times
-	Notice    time.Duration // how long a process stays after it was told to end
+	Notice    time.Duration // how long a process stays after it is asked to end
 	Authority []byte        // of tcp: the certificate of the job's, in DER
 }
 

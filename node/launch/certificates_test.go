@@ -17,8 +17,8 @@ import (
 	"bellows/node"
 )
 
-// TestProcessesGetNewCertificates before those that they have run out: who has one gets another, and who has not been told where the others are gets
-// none before. The process takes each into use, and none that is not its own.
+// TestProcessesGetNewCertificates checks renewal before the current ones expire. A process without the addresses of the
+// others gets none yet. The process takes each into use, and none that is not its own.
 func TestProcessesGetNewCertificates(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -41,7 +41,7 @@ func TestProcessesGetNewCertificates(t *testing.T) {
 		<-over
 		text := told.String()
 		if strings.Count(text, "\n") != 2 || silent.Len() > 0 {
-			t.Fatalf("it is told %q, the other %q", text, silent.String())
+			t.Fatalf("it receives %q, the other %q", text, silent.String())
 		}
 		begun := time.Now().Add(-renewEvery - time.Minute)
 		c := &endpoint{assignment: assignment{Cluster: node.Cluster{Self: 1, Members: make([]node.Member, 2)}, Authority: issues.Certificate()}, identity: who}
@@ -79,7 +79,7 @@ func TestWithTCPNodesHaveCertificates(t *testing.T) {
 	}
 }
 
-// jsonLine returns what a process is told.
+// jsonLine returns what a process receives.
 func jsonLine(own assignment) (string, error) {
 	s := &sink{}
 	c := child{Process: &local{in: s}}

@@ -204,7 +204,7 @@ func (f *fleet) add(ctx context.Context, l Processes, own assignment, i node.Inv
 	f.mu.Lock()
 	f.nodes = max(f.nodes, int(i.Node)+1)
 	f.mu.Unlock()
-	f.heirs() // before any other process learns that number
+	f.reportSuccession() // before any other process learns that number
 	each := own
 	each.Cluster, each.Saved = own.Cluster.Accept(i), l.Later
 	if err := f.startOne(l.starter(), each, -1, 0); err != nil {
@@ -232,7 +232,7 @@ func (f *fleet) add(ctx context.Context, l Processes, own assignment, i node.Inv
 	below := slices.Clone(f.addresses[:i.Node])
 	c.told, c.key = true, at.Key
 	f.mu.Unlock()
-	f.heirs() // before it can take part
+	f.reportSuccession() // before it can take part
 	return f.sendAddresses(c, addresses{Addresses: below, Gone: i.Gone}, at.Key)
 }
 
@@ -266,12 +266,12 @@ func (f *fleet) forget(c *child) {
 	f.mu.Lock()
 	f.children = slices.DeleteFunc(f.children, func(o *child) bool { return o == c })
 	f.mu.Unlock()
-	f.heirs()
+	f.reportSuccession()
 }
 
-// bury kills the remaining processes of lost nodes. A stopped or unreachable one would not notice that it must end, and
-// would be waited for.
-func (f *fleet) bury(gone []bellows.NodeID) {
+// killLost kills the remaining processes of lost nodes. A stopped or unreachable one would not notice that it must end,
+// and would be waited for.
+func (f *fleet) killLost(gone []bellows.NodeID) {
 	for _, n := range gone {
 		if c := f.child(n); c != nil {
 			c.end()

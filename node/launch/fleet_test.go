@@ -30,8 +30,8 @@ type heard struct {
 
 func (c *heard) Close() error { c.closed = true; return nil }
 
-// TestDeathAtEndOfJoin makes a process die in the moment when all have joined: either that is why there is no
-// job, and the connections are closed, or the death is there for whoever leads.
+// TestDeathAtEndOfJoin has a process die in the moment when all have joined. Either that is why there is no job, and
+// the connections are closed, or the leader receives the death.
 func TestDeathAtEndOfJoin(t *testing.T) {
 	t.Parallel()
 	said, left := 0, 0

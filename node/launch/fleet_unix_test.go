@@ -13,7 +13,8 @@ import (
 	"bellows/node"
 )
 
-// TestUnresponsiveProcessIsKilled asks a process to end that does not read what it is told. One that is ended is no death.
+// TestUnresponsiveProcessIsKilled asks a process to end that does not read its input. Ending it is not reported as a
+// death.
 func TestUnresponsiveProcessIsKilled(t *testing.T) {
 	t.Parallel()
 	f := &fleet{deaths: make(chan node.Death, 2), patience: time.Millisecond}
@@ -26,7 +27,7 @@ func TestUnresponsiveProcessIsKilled(t *testing.T) {
 		t.Errorf("the process %v", state)
 	}
 	if len(f.deaths) != 0 {
-		t.Errorf("its end is told as a death: %v", <-f.deaths)
+		t.Errorf("its end is reported as a death: %v", <-f.deaths)
 	}
 }
 
@@ -35,12 +36,12 @@ func TestLostProcessIsNotAwaited(t *testing.T) {
 	t.Parallel()
 	f := &fleet{deaths: make(chan node.Death, 2), patience: time.Hour}
 	require.NoError(t, f.start(Local{Program: "/bin/sh", Args: []string{"sh", "-c", "exec sleep 3600"}}, assignment{Cluster: node.Cluster{Members: []node.Member{{}, {Node: 1}}}}, true))
-	f.bury([]bellows.NodeID{1, 2})
+	f.killLost([]bellows.NodeID{1, 2})
 	f.close()
 	if state := f.children[0].Process.(*local).cmd.ProcessState; state == nil || !strings.Contains(state.String(), "killed") {
 		t.Errorf("the process %v", state)
 	}
 	if len(f.deaths) != 0 {
-		t.Errorf("its end is told as a death: %v", <-f.deaths)
+		t.Errorf("its end is reported as a death: %v", <-f.deaths)
 	}
 }

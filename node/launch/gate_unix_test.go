@@ -17,7 +17,7 @@ func makePipe(t *testing.T, path string) {
 	require.NoError(t, syscall.Mkfifo(path, 0o600))
 }
 
-// openGate returns when somebody waits at a gate, who goes on when it is closed.
+// openGate returns when a task waits at a gate; closing the gate lets it continue.
 func openGate(ctx context.Context, path string) (*os.File, error) {
 	type opened struct {
 		*os.File

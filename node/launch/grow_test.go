@@ -19,7 +19,8 @@ import (
 // gateFolder is the environment variable by which processes know where the gates of their job are.
 const gateFolder = "BELLOWS_LAUNCH_GATES"
 
-// grown is an application whose job grows. Its splits may move each so many clocks: between them all that was dispatched of a split is out.
+// grown is an application whose job grows. Its splits may move every so many clocks: in between, all that was
+// dispatched of a split is out.
 type grown struct {
 	app      app.Application
 	settings map[string]string

@@ -15,8 +15,9 @@ import (
 	"bellows/node"
 )
 
-// TestAJobGrowsInProcesses begins with one process that computes beside node 0; two more are started while it trains, and its splits and partitions go there and
-// back: the model is that of one process, bit for bit. A process that does not come harms nobody.
+// TestAJobGrowsInProcesses begins with one process that computes next to node 0. Two more are started while it trains,
+// and its splits and partitions go there and back: the model is that of one process, bit for bit. A process that does
+// not come does no harm.
 func TestAJobGrowsInProcesses(t *testing.T) {
 	for name := range apps {
 		job, err := ungated(name)

@@ -67,7 +67,7 @@ func (p *hereProcess) How() string {
 	return "ended with exit status 0"
 }
 
-// gatedTask is an executor whose tasks do something else first.
+// gatedTask is an executor that calls a function before each task.
 type gatedTask struct {
 	counter
 	first func(t *train.Task) error
@@ -80,8 +80,8 @@ func (g gatedTask) RunTask(t *train.Task) error {
 	return g.counter.RunTask(t)
 }
 
-// TestWarnedProcessIsDrained tells the process of a node to end while a task of it runs: its splits and its partitions go to the others, its process ends by itself, and the model has
-// all that it would have. Nobody has asked for that but the system.
+// TestWarnedProcessIsDrained asks the process of a node to end while it runs a task. Its splits and partitions go to
+// the others, its process ends, and the model is complete. Only the system asked for that.
 func TestWarnedProcessIsDrained(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -128,7 +128,8 @@ func TestWarnedProcessIsDrained(t *testing.T) {
 	}
 }
 
-// TestFailedStartAddsNoNode makes a node that is asked for while the job runs be refused by whoever starts processes: that is why it has not come, and the job goes on.
+// TestFailedStartAddsNoNode has the starter of processes refuse a node that is requested while the job runs: the
+// refusal is the reported reason, and the job continues.
 func TestFailedStartAddsNoNode(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -205,7 +206,7 @@ func TestTheNextKnowsWhoWasAdded(t *testing.T) {
 	}
 }
 
-// noted is a process that says where it listens, with a key, and notes what it is told.
+// noted is a process that reports its address and a key, and records its input.
 type noted struct {
 	*stays
 	answer chan []byte

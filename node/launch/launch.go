@@ -68,7 +68,7 @@ type Processes struct {
 	// Following makes Run continue with the processes of a Run that has died; nil: it starts new ones. Members,
 	// Connections, Transport and Saved are then those of the dead Run, and need not be given.
 	Following *Following
-	// Notice is how long a process stays after it was told to end, as by SIGTERM: a Control drains it within this time.
+	// Notice is how long a process stays after it is asked to end, as by SIGTERM: a Control drains it within this time.
 	// 0: 30 seconds.
 	Notice time.Duration
 }
@@ -78,8 +78,8 @@ type Processes struct {
 const started = "_BELLOWS_CHILD"
 
 // Run runs a job as node 0, and returns like Train. When it returns, all processes have ended, and the folder of their
-// sockets is gone. Connections end before the processes are told to end, so that none of them takes the end of a job
-// for the loss of node 0.
+// sockets is gone. Connections end before the processes are asked to end, so that none of them mistakes the end of a
+// job for the loss of node 0.
 func (l Processes) Run(ctx context.Context, job train.Job, opt node.Options) (*node.Result, error) {
 	if os.Getenv(started) != "" {
 		return nil, bellows.Errorf(bellows.Config, "start", l.Program, "this process was itself started for a part of a job, and did not ask for it: the program must call RunChild, or cli.Main, before all else")
@@ -143,7 +143,7 @@ func (l Processes) lead(ctx context.Context, job train.Job, opt node.Options, ow
 	}
 	res, err := node.Lead(ctx, job, own.Cluster, conns, opt)
 	if res != nil {
-		f.bury(res.Gone)
+		f.killLost(res.Gone)
 	}
 	return res, err
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// alone complains of two who write at once.
+// alone reports an error if two goroutines write at once.
 type alone struct {
 	inside atomic.Int32
 	met    atomic.Bool
@@ -23,7 +23,8 @@ func (w *alone) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestOneWritesAtATime: what is noted of a process's end comes while it still writes, and whoever gets all of it need not look out.
+// TestOneWritesAtATime checks that the note about a process's end comes between its writes, so that the receiver of
+// both needs no lock.
 func TestOneWritesAtATime(t *testing.T) {
 	t.Parallel()
 	to := &alone{}

@@ -85,7 +85,7 @@ func (c counter) RunTask(t *train.Task) error {
 	return nil
 }
 
-// reads is an executor whose process is told to end while it runs, and which reads on by the context that its job was made in.
+// reads is an executor whose process is asked to end while it runs, and which then reads with the context of its job.
 type reads struct {
 	counter
 	warn context.CancelFunc
@@ -94,7 +94,7 @@ type reads struct {
 
 func (r reads) RunTask(t *train.Task) error {
 	r.warn()
-	for range 1000 { // so that whoever hears it has its turn
+	for range 1000 { // so that the receiver gets to run
 		if err := r.by.Err(); err != nil {
 			return err
 		}
@@ -141,7 +141,8 @@ func TestAJobRunsInProcesses(t *testing.T) {
 	}
 }
 
-// TestWarnedProcessContinues tells processes to end while their tasks run, with nobody who would take over: the job goes on to its end, and what they have made of it may be read.
+// TestWarnedProcessContinues asks processes to end while their tasks run, and no other can take over: the job runs to
+// its end, and the files that they made can be read.
 func TestWarnedProcessContinues(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -177,7 +178,8 @@ func TestAProcessThatDiesIsNamed(t *testing.T) {
 	}
 }
 
-// TestInvalidAssignmentIsReported checks a process whose standard input is not another's word: empty, no assignment, or one without a token.
+// TestInvalidAssignmentIsReported checks a process with an invalid standard input: empty, no assignment, or one without
+// a token.
 func TestInvalidAssignmentIsReported(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]string{
@@ -192,7 +194,7 @@ func TestInvalidAssignmentIsReported(t *testing.T) {
 	}
 }
 
-// TestAddressesOfOthersAreNotTaken tells a process of three where two listen: it takes that for the end of who leads.
+// TestAddressesOfOthersAreNotTaken sends a process of three the addresses of two: it treats that as the leader's end.
 func TestAddressesOfOthersAreNotTaken(t *testing.T) {
 	t.Parallel()
 	own, err := Processes{Transport: "tcp", Members: make([]node.Member, 3)}.assign(t.TempDir(), node.Options{})

@@ -118,7 +118,7 @@ func shrink(ctx context.Context, c *Control, splits int, folder string) error {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			if len(f.children) > 0 {
-				return fmt.Errorf("%d processes are kept of which the nodes have left", len(f.children))
+				return fmt.Errorf("%d processes are kept although their nodes have left", len(f.children))
 			}
 			return nil
 		},

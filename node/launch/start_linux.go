@@ -12,17 +12,17 @@ const timerSlack = 1_000_000
 
 // startPlaced starts process i of so many that compute. It inherits from the thread that starts it:
 //
-//   - Timers that may be late (prctl(2), PR_SET_TIMERSLACK). The Go runtime of a process that works in short turns, as
-//     those of a job do from clock to clock, wakes a watcher every 20 µs while it works, which took 6 % of the processors
-//     with four processes on two of them; nothing in a job is timed more finely than this.
-//   - Its share of the processors (sched_setaffinity(2)), where i is not negative. From clock to clock all processes sleep
-//     and wake together, faster than the kernel evens out where it has put them: now and then one processor had three of
-//     four, and all waited for it.
+//   - Timers that may be late (prctl(2), PR_SET_TIMERSLACK). In a process that works in short turns, as those of a job do
+//     from clock to clock, the Go runtime wakes a watcher every 20 µs, which took 6 % of the processors with four processes
+//     on two of them. Nothing in a job needs finer timing.
+//   - Its share of the processors (sched_setaffinity(2)), if i is not negative. From clock to clock all processes sleep and
+//     wake together, faster than the kernel rebalances them: now and then one processor had three of four, and all waited
+//     for it.
 //
-// Both are of a thread, and what a thread starts inherits them: so the thread is held for the start, and gets back what it
-// had (TestStartRestoresThread). The child could not do it itself: its runtime has started threads before any code
-// of ours runs. What the system refuses is left out, since it is only speed. Turned down: shorter time slices
-// (sched_setattr(2)), which made no difference.
+// Both belong to a thread, and processes started by the thread inherit them: so the thread is locked for the start, and
+// gets its settings back (TestStartRestoresThread). The child could not do it: its runtime has started threads before
+// any code of ours runs. Settings that the system refuses are left out, since they only affect speed. Rejected: shorter
+// time slices (sched_setattr(2)), which made no difference.
 func startPlaced(cmd *exec.Cmd, i, of int) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -49,9 +49,9 @@ func (s *Succession) Era() bellows.Era { return s.Own.Era }
 // Saved returns the Processes.Saved of the Run that began.
 func (s *Succession) Saved() []byte { return s.Own.Saved }
 
-// heirs reports what a process needs to lead in place of this one, whenever it has changed, but not before the first
-// tasks are sent. A later report supersedes an earlier one.
-func (f *fleet) heirs() {
+// reportSuccession reports what a process needs to lead in place of this one, whenever it has changed, but not before
+// the first tasks are sent. A later report supersedes an earlier one.
+func (f *fleet) reportSuccession() {
 	f.telling.Lock()
 	defer f.telling.Unlock()
 	if f.succeed == nil || !f.begun.Load() {
@@ -79,7 +79,7 @@ func (f *fleet) begins(opt *node.Options) {
 			told(nodes)
 		}
 		f.begun.Store(true)
-		f.heirs()
+		f.reportSuccession()
 	}
 }
 
@@ -122,7 +122,7 @@ func (l Processes) follow(ctx context.Context, job train.Job, opt node.Options) 
 }
 
 // adopt returns the fleet of the processes that another process has started. Unknown ones, which were still joining,
-// are told to end.
+// are asked to end.
 func (l Processes) adopt(own assignment) *fleet {
 	s := &l.Following.Succession
 	f := newFleet(l, own, s.Issues)
@@ -197,7 +197,7 @@ func (s assignment) listenAgain(ctx context.Context, at string) (*endpoint, erro
 		select {
 		case <-tick.C:
 		case <-late.C:
-			return nil, bellows.Errorf(bellows.Lost, "follow", "the process that led", "somebody else listens where it did: %w", err)
+			return nil, bellows.Errorf(bellows.Lost, "follow", "the process that led", "another process listens at its address: %w", err)
 		case <-ctx.Done():
 			return nil, bellows.Errorf(bellows.Interrupted, "follow", "the process that led", "%w", context.Cause(ctx))
 		}

@@ -17,7 +17,7 @@ import (
 	"bellows/node"
 )
 
-// stays is a process of the one before, until it is told to end or dies.
+// stays is a process that stays after its starter, until it is asked to end or dies.
 type stays struct {
 	once sync.Once
 	over chan struct{}
@@ -35,7 +35,8 @@ func (p *stays) Last() string           { return "" }
 func (p *stays) End()                   { p.once.Do(func() { close(p.over) }) }
 func (p *stays) Kill()                  { p.End() }
 
-// TestFollowerWaitsForPresentNodes: for the members with a process, but for one that dies meanwhile. A guest of the process before ends, and who is lost is told of.
+// TestFollowerWaitsForPresentNodes waits for the members with a process, except one that dies meanwhile. A joining node
+// of the previous leader ends, and lost ones are reported.
 func TestFollowerWaitsForPresentNodes(t *testing.T) {
 	t.Parallel()
 	begun := []node.Member{{}, {Node: 1, Slots: 1}, {Node: 2, Lanes: 1}}
@@ -79,7 +80,8 @@ func TestFollowerWaitsForPresentNodes(t *testing.T) {
 	<-one.over
 }
 
-// TestSuccessorInformationIsSentInTime: from when the first tasks have left, a node's number before anybody hears of it, and a node that has ended no more. It is whole behind its way as JSON.
+// TestSuccessorInformationIsSentInTime checks that it is sent once the first tasks have left, contains a node's number
+// before the node is announced, and does not contain a node that has ended. It survives its encoding as JSON.
 func TestSuccessorInformationIsSentInTime(t *testing.T) {
 	t.Parallel()
 	issues, err := secure.NewAuthority("a test")
@@ -91,12 +93,12 @@ func TestSuccessorInformationIsSentInTime(t *testing.T) {
 	p := newStays()
 	c := &child{node: 1, member: own.Members[1], told: true, key: []byte("key"), Process: p}
 	f.children = []*child{c, {node: 2, Process: newStays()}}
-	f.heirs()
+	f.reportSuccession()
 	if len(told) != 0 {
-		t.Error("it is told before the first tasks have left")
+		t.Error("it is sent before the first tasks have left")
 	}
 	f.begun.Store(true)
-	f.heirs()
+	f.reportSuccession()
 	text, err := json.Marshal(told[0])
 	var s Succession
 	if err == nil {

@@ -29,7 +29,7 @@ type Check struct {
 	Name   string `json:"name"`
 	Status string `json:"status"` // "ok", "warn", "fail"
 	Found  string `json:"found"`
-	ToDo   string `json:"todo"` // "" when there is nothing to do
+	ToDo   string `json:"todo"` // "": nothing to do
 }
 
 func good(name, format string, args ...any) Check {

@@ -24,7 +24,7 @@ type Figure struct {
 
 const (
 	elements   = 1 << 14 // of a vector: three of them lie in the second level of the cache
-	samples    = 7       // of each kernel, of which the best counts
+	samples    = 7       // of each kernel; the best counts
 	sampleTime = 5 * time.Millisecond
 )
 
@@ -86,7 +86,7 @@ func perSecond(f func()) float64 {
 
 const (
 	epochs = 8
-	runs   = 3 // of each number of slots, of which the best counts
+	runs   = 3 // of each number of slots; the best counts
 )
 
 // Application trains on the demo's data with 1, 2, 4, ... slots up to one per CPU.

@@ -9,9 +9,9 @@ import (
 	"bellows/core/coord"
 )
 
-// mourn makes the job continue without a lost node: this node closes its connections to it, so that it ends when it
-// wakes, and reports what was lost with it and which nodes took over. Requested moves to or from it are dropped.
-func (l *lead) mourn(b coord.Buried) {
+// removeLost makes the job continue without a lost node. This node closes its connections to it, so that it ends when
+// it wakes, and reports what was lost with it and which nodes took over. Requested moves to or from it are dropped.
+func (l *lead) removeLost(b coord.Buried) {
 	l.mesh.Drop(b.Node)
 	l.members = slices.DeleteFunc(l.members, func(m Member) bool { return m.Node == b.Node })
 	l.moves = slices.DeleteFunc(l.moves, func(m moving) bool {
@@ -38,7 +38,7 @@ func (l *lead) gone() (list []bellows.NodeID) {
 
 // withoutNode returns a sentence about a lost node, what was lost with it, and which nodes took over.
 func withoutNode(b coord.Buried) string {
-	s := fmt.Sprintf("the job goes on without node %d", b.Node)
+	s := fmt.Sprintf("the job continues without node %d", b.Node)
 	if len(b.Splits) > 0 {
 		names := make([]string, len(b.To))
 		for i, n := range b.To {
