@@ -17,9 +17,9 @@
 //
 // The client is a router: it hands each message to the state machine that it is for, and carries out what that wants
 // done. A cache.Cache has what the node knows of rows, a flush.Coordinator what it has sent; neither knows the
-// client or the other. The files tell the way of a unit: dispatch.go, until it runs; task.go and read.go, what it
-// sees and changes; finish.go, its end and what becomes of it; route.go, when rows and splits move; enquire.go and
-// waits.go, what takes long; end.go, the end.
+// client or the other, and a claim.Queue the units to run. The files tell the way of a unit: dispatch.go, until it
+// runs; task.go and read.go, what it sees and changes; finish.go, its end and what becomes of it; route.go, when rows
+// and splits move; enquire.go and waits.go, what takes long; end.go, the end.
 //
 // The client refuses to guess: it acts on a commit only when a lane has said it, answers no read with rows whose
 // version it does not know, and waits for nothing without asking, in the end, what became of it. Frames from other
@@ -36,6 +36,7 @@ import (
 	"bellows"
 	"bellows/core"
 	"bellows/core/cache"
+	"bellows/core/claim"
 	"bellows/core/delta"
 	"bellows/core/fence"
 	"bellows/core/flush"
@@ -120,11 +121,10 @@ func (fx *Effects) Reset() {
 		Left: fx.Left[:0], Notices: fx.Notices[:0]}
 }
 
-// Client is a router between the tasks of a node and the roles that they need: it has the units that the controller
-// has dispatched, and the state machines that act for them. Each field of those names what it keeps and holds; see
-// there.
+// Client is a router between the tasks of a node and the roles that they need: it has the tasks, and the state machines
+// that act for them. Each of those says what it keeps; see there.
 //
-// A unit is queued, executing or waiting, and finished (dispatch.go). The client is whole, failed, broken or ended
+// A unit is queued, executing or waiting, and finished (claim.Queue). The client is whole, failed, broken or ended
 // (end.go).
 //
 // Invariants, and what holds them:
@@ -132,7 +132,7 @@ func (fx *Effects) Reset() {
 //     simulation.
 //   - Under additive rules a split sees its own updates at once, and each once: P2 of the simulation
 //     (TestOwnDeltasAreLaidOverUntilTheirCommit).
-//   - A unit runs once, however often it is dispatched: TestAUnitIsRunOnce.
+//   - A unit runs once, however often it is dispatched: TestAUnitIsRunOnce, claim.Queue.
 //   - No task begins while a lane has no room (TestAFullLaneStopsNewTasks), nor after one that has failed, whose
 //     updates it would miss (planted: failure-ignored).
 //   - Whatever is waited for is asked after, named, and given up: TestAQuestionThatIsLostEndsTheJob,
@@ -156,10 +156,10 @@ type Client struct {
 	flush *flush.Coordinator
 	pools *delta.Pools
 	scratch
-	partitions []partition // by route.Number
-	barriers   bool        // some table is BSP, so that every task has a subtree of deltas, though perhaps empty
-	splits     []*split
-	running    int                  // tasks that execute or wait
+	partitions []partition          // by route.Number
+	barriers   bool                 // some table is BSP, so that every task has a subtree of deltas, perhaps empty
+	work       *claim.Queue         // the units that the controller has dispatched to this node
+	tasks      []*Task              // by split; nil: another node runs it
 	told       bellows.CommitNumber // the newest record that a dispatch has named
 	lanes      []wire.Address       // every lane that owns a partition, or has; an index stays that lane's for good
 	enquiries  enquiries
@@ -196,7 +196,7 @@ func New(job core.Job, self wire.Address, opt Options) *Client {
 		flush: flush.New(first, cfg.Tables, flush.Options{
 			Self: self, Controller: cfg.Controller, Process: cfg.Incarnation, Pools: pools,
 			Limits: flush.Limits{Deferrable: l.DeferrableValues, Leased: l.LeasedValues}}),
-		partitions: make([]partition, first.Partitions()), splits: make([]*split, first.Splits()),
+		partitions: make([]partition, first.Partitions()), tasks: make([]*Task, first.Splits()),
 		enquiries: enquiries{self: self, process: cfg.Incarnation, times: cfg.Times},
 		closing:   closing{self: self, controller: cfg.Controller}}
 	for ref := range first.All() {
@@ -208,6 +208,7 @@ func New(job core.Job, self wire.Address, opt Options) *Client {
 		lane, g := c.setOwner(n)
 		c.cache.SetOwner(n, lane, g)
 	}
+	c.work = claim.NewQueue(&c.cfg.Job, self.Node)
 	c.setBarriers()
 	c.runSplits(nil)
 	return c
@@ -234,8 +235,8 @@ func (s *scratch) cached(fx *Effects) *cache.Effects {
 func (c *Client) wake(fx *Effects) {
 	e := &c.fromCache
 	for _, r := range e.Woken {
-		if s := c.splits[r.Split()]; s != nil {
-			fx.Wake = append(fx.Wake, s.task)
+		if t := c.tasks[r.Split()]; t != nil {
+			fx.Wake = append(fx.Wake, t)
 		}
 	}
 	clear(e.Woken)
@@ -305,17 +306,7 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 func (c *Client) take(e wire.Envelope, fx *Effects) {
 	switch m := e.Message.(type) {
 	case *wire.Dispatch:
-		c.told = max(c.told, m.Commit)
-		for i := range m.Tasks {
-			if s := m.Tasks[i].Unit.Split; int(s) >= len(c.splits) || c.splits[s] == nil {
-				v := c.now.Route.Version()
-				c.breach(e.From, fx, "a task of split %d, which is not this node's by route %d", s, v)
-				return
-			}
-			c.enqueue(m.Tasks[i], m.Commit)
-		}
-		c.startQueued(fx)
-		wire.Free(m)
+		c.takeDispatch(m, e.From, fx)
 	case *wire.Recall:
 		c.takeRecall(m, fx)
 	case *wire.Rows:

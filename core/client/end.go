@@ -104,9 +104,9 @@ func (c *Client) end(m *wire.End, fx *Effects) {
 		reason := "the controller before has told it that the job is over: " + m.Reason
 		c.complaint = &wire.Failed{Kind: m.Kind, Reason: reason}
 	}
-	for _, s := range c.splits {
-		if s != nil && s.running && s.task.reader.Waits() {
-			fx.Wake = append(fx.Wake, s.task)
+	for s, t := range c.tasks {
+		if c.work.Runs(bellows.SplitID(s)) && t.reader.Waits() {
+			fx.Wake = append(fx.Wake, t)
 		}
 	}
 	c.pass(slices.Concat(c.now.Route.Lanes(), c.parting, m.Added()), fx)

@@ -16,13 +16,11 @@ func (c *Client) Finish(t *Task, result []float64, err error, fx *Effects) {
 	if c.ended != nil {
 		return
 	}
-	s := c.splits[t.Unit.Split]
-	s.running = false
-	c.running--
+	c.work.End(t.Unit.Split)
 	t.arena = t.arena[:0]
 	c.cache.End(&t.reader, &fx.Outbox)
 	work := flush.Work{Unit: t.Unit, Result: result, Barrier: &t.bspDeltas, Stream: &t.streamDeltas}
-	work.Ends = c.barriers && (s.endsClock(t.Unit, &c.cfg.Job) || planted.On("sum-for-each-unit"))
+	work.Ends = c.barriers && (c.work.EndsClock(&t.Unit) || planted.On("sum-for-each-unit"))
 	c.flush.Finished(t.Unit.Clock)
 	if err != nil {
 		t.discard()
@@ -56,7 +54,7 @@ func (s *scratch) endLeases(t *Task) []flush.Lease {
 
 // flushReady sends what nothing here can be added to, and everything if no task executes.
 func (c *Client) flushReady(fx *Effects) {
-	c.flush.Leave(c.running == c.cache.Waiting(), c.now.Route, c.flushing(fx))
+	c.flush.Leave(c.work.Running() == c.cache.Waiting(), c.now.Route, c.flushing(fx))
 	c.carry(fx)
 }
 

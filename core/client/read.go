@@ -98,18 +98,20 @@ func (c *Client) askAgain(fx *Effects) {
 // runSplits makes a place for each split that is this node's now, and lets go of the others. Nothing of one that goes
 // is under way: all that was dispatched of it counts, though its commits may not have come here yet.
 func (c *Client) runSplits(fx *Effects) {
-	for i := range c.splits {
-		s, id := c.splits[i], bellows.SplitID(i)
+	for i, t := range c.tasks {
+		id := bellows.SplitID(i)
 		own := c.now.Route.Node(id) == c.cfg.Self.Node
 		switch {
-		case own && s == nil:
-			c.splits[i] = &split{task: newTask(c)}
-			c.cache.Join(id, &c.splits[i].task.reader, len(c.partitions))
-		case !own && s != nil && (s.running || len(s.queue) > 0):
+		case own && t == nil:
+			c.tasks[i] = newTask(c)
+			c.work.Join(id)
+			c.cache.Join(id, &c.tasks[i].reader, len(c.partitions))
+		case !own && t != nil && c.work.Busy(id):
 			c.breach(c.cfg.Controller, fx, "a route by which split %d is another's, and a task of it is out", i)
-		case !own && s != nil:
+		case !own && t != nil:
 			c.cache.Leave(id)
-			c.splits[i] = nil
+			c.work.Leave(id)
+			c.tasks[i] = nil
 			fx.Left = append(fx.Left, id)
 		}
 	}

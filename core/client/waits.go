@@ -45,10 +45,10 @@ func (c *Client) Tick(nowMillis int64, fx *Effects) (awakeMillis int64) {
 // in the end. The controller is told where that is long, and a task that has not ended after Times.Task, nor asked
 // for anything, ends the job (TestATaskThatComputesForTooLongEndsTheJob).
 func (c *Client) Computes(s bellows.SplitID, millis int64, fx *Effects) {
-	if at := c.splits[s]; at == nil || !at.running { // its task has ended meanwhile, and the split may have gone
+	if !c.work.Runs(s) { // its task has ended meanwhile, and the split may have gone
 		return
 	}
-	u := c.splits[s].task.Unit
+	u := c.tasks[s].Unit
 	switch {
 	case c.ended != nil || c.broken:
 	case millis > c.cfg.Times.Task:

@@ -7,6 +7,7 @@ import (
 	"bellows"
 	"bellows/core"
 	"bellows/core/checkpoint"
+	"bellows/core/claim"
 	"bellows/core/journal"
 	"bellows/core/liveness"
 	"bellows/core/planted"
@@ -121,14 +122,11 @@ type Controller struct {
 
 	log      *journal.Journal
 	roster   *roster.Roster
-	early    journal.Early // messages of flushes whose turn has not come
+	claims   *claim.Book // what is out, and what may count next
 	cut      *checkpoint.Cutter
 	recovery *recovery // nil: it is the first, or has taken over
 
-	// The driver's work.
-	agenda     agenda
-	tasks      tasks
-	dispatches dispatches
+	agenda agenda
 
 	// Where the job is.
 	opened  bool // Start was called
@@ -136,9 +134,8 @@ type Controller struct {
 	closing closing
 
 	// How long it has waited for what is next.
-	waits     liveness.Wait
-	timeless  bool       // it follows another, and has not been told the time
-	computing []computed // by split; nil: no node has said anything
+	waits    liveness.Wait
+	timeless bool // it follows another, and does not know the time
 }
 
 // agenda is what the driver has asked for and the user wants, besides tasks that are out.
@@ -156,9 +153,9 @@ type agenda struct {
 func New(job core.Job, opt Options) *Controller {
 	cfg := config{job, opt}
 	cfg.Limits.Records = cmp.Or(cfg.Limits.Records, recordsMost)
-	c := &Controller{cfg: cfg, tasks: newTasks(&job)}
+	c := &Controller{cfg: cfg}
 	c.cfg.Times, c.cfg.Term = cfg.Times.Or(), max(cfg.Term, 1)
-	c.dispatches.term = c.cfg.Term
+	c.claims = claim.NewBook(&c.cfg.Job, c.cfg.Term)
 	c.log = journal.New(journal.Options{Self: cfg.Controller, Term: c.cfg.Term, RecordsMax: cfg.Limits.Records,
 		TailMax: cfg.Limits.Tail, Confirms: cfg.Confirms})
 	c.roster = roster.New(job, roster.Options{Term: c.cfg.Term, Stays: cfg.Stays})
@@ -169,11 +166,8 @@ func New(job core.Job, opt Options) *Controller {
 
 // Resume continues a job from a saved state instead of its beginning; call it before Start.
 func (c *Controller) Resume(s State) error {
-	if err := c.tasks.progress.Restore(s.Complete, nil); err != nil {
+	if err := c.claims.Resume(s.Complete); err != nil {
 		return err
-	}
-	for i, clock := range s.Complete {
-		c.tasks.next[i] = clock + 1
 	}
 	if err := c.cfg.Driver.Restore(s.Driver); err != nil {
 		return err
@@ -235,7 +229,7 @@ func (c *Controller) dispatchFirst(fx *Effects) {
 		c.control(staleness(m))
 	}
 	c.dispatchAgain()
-	if c.agenda.queue == nil && c.tasks.count == 0 {
+	if c.agenda.queue == nil && c.claims.Outstanding() == 0 {
 		c.dispatcher.fx = fx
 		c.cfg.Driver.DispatchInitialTasks(&c.dispatcher)
 	} else {
@@ -259,12 +253,7 @@ func (c *Controller) dispatchAgain() {
 	}
 	for i := range list {
 		t := &list[i]
-		c.tasks.horizon = max(c.tasks.horizon, t.Unit.Clock)
-		c.tasks.start(t.Unit)
-		c.tasks.out[t.Unit.Split].add(t.Unit, c.log.Number(), t.Args)
-		if c.recovery == nil {
-			c.dispatches.messageTo(c.roster.Route().Node(t.Unit.Split), c.log.Number()).Append(t.Unit, t.Args)
-		}
+		c.claims.Claim(t.Unit, t.Args, c.log.Number(), c.roster.Route().Node(t.Unit.Split), c.recovery == nil)
 	}
 }
 
@@ -281,7 +270,7 @@ func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 		case *wire.Done:
 			c.takeDone(e.From, m, fx)
 		case *wire.Computing:
-			c.takeComputing(m)
+			c.claims.TakeComputing(m, c.nowMillis)
 		case *wire.Recalled:
 			c.takeRecalled(e.From, m, fx)
 		case *wire.Failed:
@@ -351,21 +340,17 @@ func (c *Controller) Interrupt(fx *Effects) {
 func (c *Controller) drain() {
 	if c.agenda.interrupt && !c.agenda.draining {
 		c.agenda.draining = true
-		c.control(bellows.Control{Kind: bellows.Drain, Clock: c.tasks.horizon})
+		c.control(bellows.Control{Kind: bellows.Drain, Clock: c.claims.Horizon()})
 	}
 }
 
 // Training reports whether a task that visits items is out: what counts as training time.
-func (c *Controller) Training() bool { return c.tasks.training > 0 }
+func (c *Controller) Training() bool { return c.claims.Training() }
 
 // Progress is how far the job is: the last clock that every split has completed, the last that has been
 // dispatched to any, and the number of the last commit.
 func (c *Controller) Progress() (complete, furthest bellows.Clock, commit bellows.CommitNumber) {
-	furthest = bellows.NoClock
-	for _, next := range c.tasks.next {
-		furthest = max(furthest, next-1)
-	}
-	return c.tasks.progress.Complete(), furthest, c.log.Number()
+	return c.claims.Progress().Complete(), c.claims.Furthest(), c.log.Number()
 }
 
 // Left is how many items are to be visited until an interrupted job comes to the point from which it can go on.
@@ -373,16 +358,7 @@ func (c *Controller) Left() (items int) {
 	if !c.agenda.draining || c.closing.outcome != nil {
 		return 0
 	}
-	for s := range c.tasks.next {
-		split := bellows.SplitID(s)
-		for clock := c.tasks.progress.Split(split) + 1; clock <= c.tasks.horizon; clock++ {
-			items += c.cfg.Items(split, clock).Len()
-		}
-	}
-	for _, u := range c.tasks.progress.Open() {
-		items -= u.Items.Len()
-	}
-	return items
+	return c.claims.Unfinished()
 }
 
 // Begun reports whether the first tasks have left: all nodes were ready.

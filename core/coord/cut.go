@@ -51,7 +51,7 @@ func (c *Controller) takeShard(from wire.Address, m *wire.Shard, fx *Effects) {
 
 // tryCut makes the record of a cut as soon as that is possible at the end of a step.
 func (c *Controller) tryCut(fx *Effects) {
-	if c.closing.outcome != nil || c.recovery != nil || !c.begun || c.tasks.count == 0 || !c.cut.Ready(c.tasks.progress, c.nowMillis) {
+	if c.closing.outcome != nil || c.recovery != nil || !c.begun || c.claims.Outstanding() == 0 || !c.cut.Ready(c.claims.Progress(), c.nowMillis) {
 		return
 	}
 	c.control(bellows.Control{Kind: bellows.CutTables})
@@ -66,7 +66,7 @@ func (c *Controller) holds(a journal.Arrival, fx *Effects) bool {
 	if c.closing.outcome != nil {
 		return false
 	}
-	held, giveUp := c.cut.Hold(a, c.tasks.count, c.agenda.staleness, c.nowMillis)
+	held, giveUp := c.cut.Hold(a, c.claims.Outstanding(), c.agenda.staleness, c.nowMillis)
 	c.giveUpCut(giveUp, fx)
 	return held
 }
@@ -130,15 +130,11 @@ func (c *Controller) awaitCut(fx *Effects) (givenUp bool) {
 
 // lacking names the task that keeps what is half gathered from being whole.
 func (c *Controller) lacking() string {
-	behind := bellows.SplitID(0)
-	for s := range c.tasks.next {
-		if c.tasks.progress.Split(bellows.SplitID(s)) < c.tasks.progress.Split(behind) {
-			behind = bellows.SplitID(s)
-		}
-	}
-	if list := c.tasks.progress.Open(); len(list) > 0 {
+	progress := c.claims.Progress()
+	behind := progress.Slowest()
+	if list := progress.Open(); len(list) > 0 {
 		behind = list[0].Split
 	}
-	split, clock := c.culprit(behind, c.tasks.progress.Split(behind)+1)
+	split, clock := c.culprit(behind, progress.Split(behind)+1)
 	return fmt.Sprintf("split %d clock %d on node %d", split, clock, c.roster.Route().Node(split))
 }

@@ -9,10 +9,6 @@ import (
 	"bellows/table"
 )
 
-// What the driver asks for, and what is out. A task is out from its dispatch until the flush that
-// finishes it has its number: another controller would dispatch it again, under the commit that it
-// saw (docs/decisions/0032).
-
 // Dispatcher is what a driver may ask of the controller. It is valid during the driver's calls only.
 type Dispatcher struct {
 	c  *Controller
@@ -24,30 +20,19 @@ type Dispatcher struct {
 // one split run, and count, in the order of dispatch, which is that of their items.
 func (d *Dispatcher) DispatchTask(executor bellows.SplitID, args ...float64) {
 	c := d.c
-	u := bellows.Unit{Split: executor, Clock: c.tasks.next[executor]}
-	if c.agenda.draining && u.Clock > c.tasks.horizon {
+	if c.agenda.draining && c.claims.Next(executor) > c.claims.Horizon() {
 		c.agenda.queue = append(c.agenda.queue, wire.Task{Unit: bellows.Unit{Split: executor}, Args: slices.Clone(args)})
 		return
 	}
-	if c.tasks.count == 0 {
+	if c.claims.Outstanding() == 0 {
 		c.waits.Begin(c.nowMillis)
 	}
 	if c.recovery != nil {
 		c.replayMove(executor)
-	} else if c.tasks.progress.Split(executor)+1 == u.Clock {
+	} else if c.claims.Rests(executor) {
 		c.finishMove(executor, d.fx)
 	}
-	withheld := c.roster.IsRecalled(executor) && !planted.On("dispatched-while-recalled")
-	c.tasks.horizon = max(c.tasks.horizon, u.Clock)
-	all, n := c.cfg.Items(executor, u.Clock), c.cfg.UnitsOf(executor, u.Clock)
-	for i := range n {
-		u.Items = all.Part(i, n)
-		c.tasks.start(u)
-		c.tasks.out[executor].add(u, c.log.Number(), args)
-		if c.recovery == nil && !withheld {
-			c.dispatches.messageTo(c.roster.Route().Node(executor), c.log.Number()).Append(u, args)
-		}
-	}
+	c.claims.Dispatch(executor, args, c.log.Number(), c.roster.Route().Node(executor), c.recovery != nil)
 }
 
 // ShowEpoch publishes an epoch's figures. What is replayed was published before
@@ -61,7 +46,7 @@ func (d *Dispatcher) ShowEpoch(e Epoch) {
 // Keep marks the tables as they are now as the ones that the job returns, whatever comes after. It
 // may be called only when no task is out.
 func (d *Dispatcher) Keep() {
-	if d.c.tasks.count > 0 {
+	if d.c.claims.Outstanding() > 0 {
 		panic("coord: Keep while tasks are out")
 	}
 	d.c.control(bellows.Control{Kind: bellows.KeepTables})
@@ -70,7 +55,7 @@ func (d *Dispatcher) Keep() {
 // SetStaleness changes a table's consistency for the tasks dispatched from now on. It may be called
 // only when no task is out.
 func (d *Dispatcher) SetStaleness(t bellows.TableID, s table.Consistency) {
-	if d.c.tasks.count > 0 {
+	if d.c.claims.Outstanding() > 0 {
 		panic("coord: SetStaleness while tasks are out")
 	}
 	m := wire.Staleness{Table: t, Clocks: int32(s)}

@@ -12,16 +12,10 @@ import (
 )
 
 // The second phase of a commit, as its coordinator sees it: a flush is done, when all of it is
-// held. takeDone is read downwards. What was counted before is known by its name, since a client
-// and a lane may both say it; what comes before its turn waits (journal.Early); the rest is committed:
-// held by the owners of now (current), of units that are out and that cover what is left of a clock
-// (completeUnit), it gets its number (record), and the driver is told (tellDriver), which
-// dispatches more.
-//
-// A split that waits for nobody runs ahead of its commits, and the words that its flushes are done
-// come by way of different lanes, or from the client itself: one may come before that of the
-// split's clock before, or of another unit of the clock that was dispatched before. It waits here: the
-// units of a split count in the order of their dispatch (TestUnitsCountInTheOrderOfDispatch).
+// held. takeDone is read downwards. A flush that was counted before is known by its name, since a client
+// and a lane may both report it. One that comes before its turn is kept (claim.Book.Postpone). The rest is
+// committed: if the current owners hold it (current), and its units are the next of their splits
+// (claim.Book.Complete), it gets its number (record). Then the driver gets the results (tellDriver), and dispatches more.
 //
 // Turned down: lanes that tell the controller what they hold, each of its part: a frame for each
 // client and lane (docs/decisions/0022).
@@ -51,16 +45,15 @@ func (c *Controller) takeDone(from wire.Address, m *wire.Done, fx *Effects) {
 	if c.holds(journal.Arrival{From: from, Done: m}, fx) {
 		return
 	}
-	if s, ahead := c.tasks.firstBehind(m.Results); ahead {
-		if !c.early.Keep(s, journal.Arrival{From: from, Done: m}, c.tasks.count) {
-			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: %d flushes wait for splits to catch up, and no more tasks are out",
-				m.Flush, c.early.Len())}, fx)
+	if postponed, err := c.claims.Postpone(journal.Arrival{From: from, Done: m}); postponed {
+		if err != nil {
+			c.end(&Outcome{Kind: bellows.Lost, Reason: err.Error()}, fx)
 		}
 		return
 	}
 	c.commit(from, m, fx)
 	for i := range m.Results {
-		for _, d := range c.early.Take(m.Results[i].Unit.Split) {
+		for _, d := range c.claims.TakeEarly(m.Results[i].Unit.Split) {
 			c.takeDone(d.From, d.Done, fx)
 		}
 	}
@@ -74,22 +67,18 @@ func (c *Controller) takeDone(from wire.Address, m *wire.Done, fx *Effects) {
 // job: its units were run twice, or by whom they were not dispatched to. One that is held at an
 // owner of the past is to be held at the one of now (current).
 func (c *Controller) commit(from wire.Address, m *wire.Done, fx *Effects) {
-	complete := c.tasks.progress.Complete()
+	complete := c.claims.Progress().Complete()
 	if !c.current(m, fx) {
 		return
 	}
 	for i := range m.Results {
-		err := c.tasks.complete(m.Results[i].Unit)
-		if s := m.Results[i].Unit.Split; err == nil && c.roster.Route().Node(s) != m.Flush.Client {
-			err = fmt.Errorf("split %d is node %d's", s, c.roster.Route().Node(s))
-		}
-		if err != nil {
+		if err := c.claims.Complete(m.Results[i].Unit, m.Flush.Client); err != nil {
 			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: %v", m.Flush, err)}, fx)
 			return
 		}
 	}
 	c.waits.Next(c.nowMillis)
-	if !m.Deferrable || c.tasks.progress.Complete() > complete {
+	if !m.Deferrable || c.claims.Progress().Complete() > complete {
 		c.log.Hurry()
 	}
 	c.record(m, fx)
@@ -123,11 +112,7 @@ func (c *Controller) tellDriver(from bellows.NodeID, results []wire.Result, fx *
 	number := c.log.Number() // there may be more by what the driver does
 	for i := range results {
 		r := &results[i]
-		c.tasks.count--
-		if r.Unit.Items.Len() > 0 {
-			c.tasks.training--
-		}
-		last := r.Unit.Items.End == c.cfg.Items(r.Unit.Split, r.Unit.Clock).End || planted.On("unit-taken-for-clock")
+		last := c.claims.Settle(&r.Unit)
 		if err := c.hand(Completion{Unit: r.Unit, Last: last, Commit: number, Result: r.Values}, fx); err != nil {
 			c.end(&Outcome{Kind: bellows.KindOf(err), Err: err,
 				Reason: fmt.Sprintf("the driver failed on what %v of node %d signalled", r.Unit, from)}, fx)

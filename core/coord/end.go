@@ -39,9 +39,7 @@ func (c *Controller) end(o *Outcome, fx *Effects) {
 		o = c.recovery.failed
 	}
 	o.Commits, o.State = c.log.Number(), c.state()
-	for s := range c.tasks.out {
-		o.Out += len(c.tasks.out[s])
-	}
+	o.Out = len(c.claims.Claims())
 	if c.recovery != nil { // what is not replayed counts, and nothing else does
 		o.Commits = c.recovery.Last()
 		c.log.Discard()

@@ -121,7 +121,7 @@ func (c *Controller) needs(n bellows.NodeID) string {
 	if why := c.roster.Needs(n); why != "" {
 		return why
 	}
-	for _, u := range c.tasks.progress.Open() {
+	for _, u := range c.claims.Progress().Open() {
 		if c.roster.Route().Node(u.Split) == n && c.cut.AnyBarrier(c.agenda.staleness) &&
 			!planted.On("half-clock-run-again") {
 			return fmt.Sprintf("a part of split %d clock %d counts, and what that adds to BSP tables is with the node alone",
@@ -157,30 +157,27 @@ func (c *Controller) removeLost(n bellows.NodeID, reason string, fx *Effects) {
 			continue
 		}
 		s := change.Split
-		c.tasks.renew(s, c.log.Number())
-		one.Splits, one.Units = append(one.Splits, s), one.Units+len(c.tasks.out[s])
-		if to := c.roster.Route().Node(s); !slices.Contains(one.To, to) {
+		to := c.roster.Route().Node(s)
+		c.claims.Rehome(s, to, c.log.Number())
+		c.claims.ForgetComputing(s)
+		one.Splits, one.Units = append(one.Splits, s), one.Units+c.claims.Uncounted(s)
+		if !slices.Contains(one.To, to) {
 			one.To = append(one.To, to)
-		}
-		if c.computing != nil {
-			c.computing[s] = computed{}
 		}
 	}
 	slices.Sort(one.To)
-	c.early.Drop(n)
+	c.claims.DropEarly(n)
 	c.log.Remove(wire.ClientAt(n))
 	for _, s := range one.Splits {
 		if planted.On("units-of-the-lost-forgotten") {
 			break
 		}
-		for _, t := range c.tasks.out[s] {
-			c.dispatches.messageTo(c.roster.Route().Node(s), t.Commit).Append(t.Unit, t.Args)
-			if planted.On("units-of-the-lost-run-twice") {
-				for _, a := range c.roster.Clients() {
-					if a.Node != c.roster.Route().Node(s) {
-						c.dispatches.messageTo(a.Node, t.Commit).Append(t.Unit, t.Args)
-						break
-					}
+		c.claims.Redispatch(s, c.roster.Route().Node(s))
+		if planted.On("units-of-the-lost-run-twice") {
+			for _, a := range c.roster.Clients() {
+				if a.Node != c.roster.Route().Node(s) {
+					c.claims.Redispatch(s, a.Node)
+					break
 				}
 			}
 		}

@@ -101,11 +101,9 @@ func (c *Controller) AddClient(n bellows.NodeID, fx *Effects) error {
 // follows another one.
 func (c *Controller) welcome(a wire.Address, whole []bellows.Control, fx *Effects) {
 	begin := &wire.Begin{Commit: c.log.Number(), Recorded: c.log.Recorded()}
-	for s := range c.tasks.next {
-		begin.Complete = append(begin.Complete, c.tasks.progress.Split(bellows.SplitID(s)))
-	}
+	begin.Complete = c.claims.Completed()
 	if !planted.On("begins-without-units") {
-		begin.Open = c.tasks.progress.Open()
+		begin.Open = c.claims.Progress().Open()
 	}
 	for i := range c.cfg.Tables {
 		begin.Staleness = append(begin.Staleness, int32(c.cfg.Tables[i].Consistency))
@@ -130,6 +128,11 @@ func (c *Controller) remove(a wire.Address, fx *Effects) error {
 	fx.Era = c.cfg.Era
 	if err := c.roster.CheckRemoval(a); err != nil {
 		return err
+	}
+	if a.Role == wire.Client {
+		if err := c.claims.CheckRemoval(a.Node); err != nil {
+			return err
+		}
 	}
 	if err := c.mayChange(fx); err != nil {
 		return err
@@ -191,19 +194,19 @@ func (c *Controller) MoveSplit(s bellows.SplitID, to bellows.NodeID, fx *Effects
 	if err := c.mayChange(fx); err != nil {
 		return err
 	}
-	if err := c.roster.PlanSplitMove(s, to); err != nil {
+	if err := c.roster.CheckSplitMove(s, to); err != nil {
 		return err
 	}
-	if c.finishMove(s, fx); c.tasks.progress.Split(s)+2 < c.tasks.next[s] { // one clock that is out is begun, or soon
-		c.roster.Recall(s, &fx.Outbox)
-	}
+	c.claims.PlanMove(s, to)
+	c.finishMove(s, fx)
+	c.claims.Revoke(s, c.roster.Route().Node(s), &fx.Outbox)
 	c.conclude(fx)
 	return nil
 }
 
 // takeRecalled takes a client's answer that it has given back what it had not begun of a split.
 func (c *Controller) takeRecalled(from wire.Address, m *wire.Recalled, fx *Effects) {
-	if c.closing.outcome == nil && c.roster.TakeRecalled(from.Node, m) {
+	if c.closing.outcome == nil && c.claims.TakeRecalled(from.Node, c.roster.Route(), m) {
 		c.finishMove(m.Split, fx)
 	}
 }
@@ -213,20 +216,18 @@ func (c *Controller) finishMove(s bellows.SplitID, fx *Effects) {
 	if c.closing.outcome != nil {
 		return
 	}
-	change, ended := c.roster.FinishSplitMove(roster.SplitAt{Split: s, Complete: c.tasks.progress.Split(s), Next: c.tasks.next[s]})
+	to, ended := c.claims.FinishMove(s)
 	if !ended {
 		return
 	}
-	if change.Kind != bellows.NoControl {
+	if change := c.roster.MoveSplit(s, to); change.Kind != bellows.NoControl {
 		c.recordChange(change, fx)
-		c.tasks.renew(s, c.log.Number())
+		c.claims.Rehome(s, to, c.log.Number())
 	}
 	if planted.On("recalled-forgotten") {
 		return
 	}
-	for _, t := range c.tasks.out[s] {
-		c.dispatches.messageTo(c.roster.Route().Node(s), t.Commit).Append(t.Unit, t.Args)
-	}
+	c.claims.Redispatch(s, c.roster.Route().Node(s))
 }
 
 // MovePartition begins to move a partition to another lane; an urgent move does not yield to other work. It takes

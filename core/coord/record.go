@@ -36,13 +36,13 @@ func (c *Controller) conclude(fx *Effects) {
 	if planted.On("route-told-first") {
 		c.roster.Announce(&fx.Outbox)
 	}
-	if c.log.Pressing(len(c.dispatches.list) > 0) {
+	if c.log.Pressing(c.claims.Sends()) {
 		c.sendRecords(fx)
 	}
 	c.announce(fx)
-	c.dispatches.send(c.cfg.Controller, &fx.Outbox)
+	c.claims.Send(&fx.Outbox)
 	c.publish(fx)
-	if c.closing.outcome == nil && c.tasks.count == 0 && c.begun {
+	if c.closing.outcome == nil && c.claims.Outstanding() == 0 && c.begun {
 		c.idle(fx)
 	}
 }

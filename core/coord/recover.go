@@ -103,10 +103,10 @@ func (c *Controller) decided(r *recovery, fx *Effects) {
 			c.lose(n, fmt.Sprintf("node %d is gone: the controller before has declared it so", n), false, fx)
 		}
 	}
-	if end := r.End(); end != nil && c.closing.outcome == nil && c.tasks.count > 0 {
+	if end := r.End(); end != nil && c.closing.outcome == nil && c.claims.Outstanding() > 0 {
 		c.end(&Outcome{Kind: end.Kind, Reason: end.Reason}, fx)
 	}
-	if r.failed != nil && c.closing.outcome == nil && c.tasks.count > 0 {
+	if r.failed != nil && c.closing.outcome == nil && c.claims.Outstanding() > 0 {
 		c.end(r.failed, fx)
 	}
 }
@@ -177,16 +177,14 @@ func (c *Controller) recovered(fx *Effects) {
 		}
 	}
 	if c.decided(r, fx); c.closing.outcome == nil && !planted.On("dispatch-not-repeated") {
-		for _, t := range c.tasks.outstanding() {
-			c.dispatches.messageTo(c.roster.Route().Node(t.Unit.Split), t.Commit).Append(t.Unit, t.Args)
-		}
+		c.claims.RedispatchAll()
 		c.waits.Restart(c.nowMillis)
 	}
 	for _, d := range append(r.Whole(), r.Kept()...) {
 		c.takeDone(d.From, d.Done, fx)
 	}
 	r.Free()
-	if c.closing.outcome == nil && c.tasks.count > 0 { // else it has ended before somebody wanted out
+	if c.closing.outcome == nil && c.claims.Outstanding() > 0 { // else it has ended before somebody wanted out
 		c.drain()
 	}
 }
@@ -236,7 +234,7 @@ func (c *Controller) replayFlush(one *wire.Record, fx *Effects) {
 		c.log.AddVisits(one.Results, &fx.Told)
 	}
 	for i := range one.Results {
-		if err := c.tasks.complete(one.Results[i].Unit); err != nil {
+		if err := c.claims.Replay(one.Results[i].Unit); err != nil {
 			c.recovery.driver = fmt.Errorf("record %d: %w", one.Number, err)
 			return
 		}
@@ -269,7 +267,7 @@ func (c *Controller) replayRoute(one *wire.Record) {
 		return
 	}
 	if change.Kind == bellows.MoveSplit {
-		c.tasks.renew(change.Split, c.log.Number())
+		c.claims.Rehome(change.Split, change.Node, c.log.Number())
 	}
 }
 
@@ -289,7 +287,7 @@ func (c *Controller) partAll(r *recovery, fx *Effects) {
 // replayMove takes the record of a split that moved between two of its clocks: it stands before
 // what follows the dispatch of the second.
 func (c *Controller) replayMove(s bellows.SplitID) {
-	if c.tasks.progress.Split(s)+1 < c.tasks.next[s] {
+	if !c.claims.Rests(s) {
 		return // it moved since what was out of it was given back
 	}
 	if one := c.recovery.At(c.log.Number() + 1); one != nil && one.Control.Kind == bellows.MoveSplit && one.Control.Split == s {

@@ -242,3 +242,12 @@ func TestWhatWasGivenBackIsDispatchedWhereTheSplitIs(t *testing.T) {
 		t.Errorf("said %s", said)
 	}
 }
+
+// TestTheTargetOfASplitStays removes a client while a split is on its way to it, and after the split has another target.
+func TestTheTargetOfASplitStays(t *testing.T) {
+	d := newAhead(t)
+	d.moveTo(t, 3)
+	expectError(t, d.RemoveClient(3, &d.fx), "a split is on its way to node 3")
+	d.moveTo(t, 2)
+	require.NoError(t, d.RemoveClient(3, &d.fx))
+}

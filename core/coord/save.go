@@ -5,7 +5,6 @@ import (
 
 	"bellows"
 	"bellows/core/journal"
-	"bellows/core/planted"
 )
 
 // A checkpoint of the controller: with the records behind it, it is everything. A state may be gone
@@ -31,12 +30,11 @@ func (c *Controller) Save() (Saved, bool) {
 	if c.log.Number() == 0 || !c.begun || c.closing.outcome != nil {
 		return Saved{}, false
 	}
-	s := Saved{Open: c.tasks.progress.Open(), Horizon: c.tasks.horizon, Gathered: c.cut.Gathered(),
-		Draining: c.agenda.draining}
+	s := Saved{State: c.state(), Gathered: c.cut.Gathered(), Draining: c.agenda.draining}
 	c.log.Save(&s)
 	c.roster.Save(&s)
-	s.State = c.state()
-	s.Out, s.Finishing = c.tasks.outstanding(), c.agenda.finishing
+	c.claims.Save(&s)
+	s.Finishing = c.agenda.finishing
 	return s, true
 }
 
@@ -44,9 +42,7 @@ func (c *Controller) Save() (Saved, bool) {
 func (c *Controller) state() State {
 	s := State{Driver: slices.Clone(c.cfg.Driver.Save()), Queue: slices.Clone(c.agenda.queue),
 		Staleness: slices.Clone(c.agenda.staleness)}
-	for i := range c.tasks.next {
-		s.Complete = append(s.Complete, c.tasks.progress.Split(bellows.SplitID(i)))
-	}
+	s.Complete = c.claims.Completed()
 	return s
 }
 
@@ -63,21 +59,18 @@ func (c *Controller) restore(s Saved) error {
 		return nil
 	}
 	c.agenda.resumed = nil
-	if !planted.On("saved-units-forgotten") {
-		if err := c.tasks.progress.Restore(s.Complete, s.Open); err != nil {
-			return err
-		}
+	if err := c.claims.Restore(&s); err != nil {
+		return err
 	}
 	if err := c.roster.Restore(&s, c.nowMillis); err != nil {
 		return err
 	}
 	c.log.Restore(&s)
 	c.cut.Restore(s.Gathered)
-	c.tasks.horizon, c.agenda.draining = s.Horizon, s.Draining
+	c.agenda.draining = s.Draining
 	for i := range s.Out {
 		t := &s.Out[i]
-		c.tasks.start(t.Unit)
-		c.tasks.out[t.Unit.Split].add(t.Unit, t.Commit, t.Args)
+		c.claims.Claim(t.Unit, t.Args, t.Commit, c.roster.Route().Node(t.Unit.Split), false)
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
 		c.awaitLanes(fx)
 	case !c.begun:
 		c.awaitReady(fx)
-	case c.tasks.count > 0:
+	case c.claims.Outstanding() > 0:
 		c.awaitTasks(fx)
 	}
 }
@@ -89,16 +89,7 @@ func (c *Controller) awaitTasks(fx *Effects) {
 	if !name && !late {
 		return
 	}
-	behind, clock, out := bellows.SplitID(0), bellows.Clock(0), 0
-	for s := range c.tasks.next {
-		at := c.tasks.progress.Split(bellows.SplitID(s)) + 1
-		if at >= c.tasks.next[s] {
-			continue
-		}
-		if out++; out == 1 || at < clock {
-			behind, clock = bellows.SplitID(s), at
-		}
-	}
+	behind, clock, out := c.claims.Slowest()
 	behind, clock = c.culprit(behind, clock)
 	who := fmt.Sprintf("split %d clock %d on node %d", behind, clock, c.roster.Route().Node(behind))
 	if late {
@@ -115,36 +106,9 @@ func (c *Controller) awaitTasks(fx *Effects) {
 		float64(c.cfg.Times.Task)/1000))
 }
 
-// computed is what a node has said of a task that it computes for long.
-type computed struct {
-	clock       bellows.Clock
-	millis      int64 // how long it had computed
-	heardMillis int64 // when that was said
-}
-
-// takeComputing takes note of a task that a node has computed for long. Its node says so again
-// while it goes on.
-func (c *Controller) takeComputing(m *wire.Computing) {
-	if c.computing == nil {
-		c.computing = make([]computed, len(c.tasks.next))
-	}
-	c.computing[m.Unit.Split] = computed{m.Unit.Clock, m.Millis, c.nowMillis}
-}
-
-// culprit is who keeps the split that is furthest behind from its clock's end: the task that its
-// node has computed for longest, as it says, which the others there wait for, with what they have
-// finished too. A node that says nothing is silent, or computes nothing for long.
+// culprit returns which unit keeps a split from the end of a clock, by what nodes have reported lately.
 func (c *Controller) culprit(behind bellows.SplitID, clock bellows.Clock) (bellows.SplitID, bellows.Clock) {
-	longest := int64(0)
-	for s := range c.computing {
-		split, said := bellows.SplitID(s), &c.computing[s]
-		fresh := c.nowMillis-said.heardMillis <= 2*c.cfg.Times.Notice && said.clock > c.tasks.progress.Split(split) && said.clock < c.tasks.next[s]
-		if fresh && said.millis > longest && c.roster.Route().Node(split) == c.roster.Route().Node(behind) && !planted.On("neighbour-named") {
-			longest = said.millis
-			behind, clock = split, said.clock
-		}
-	}
-	return behind, clock
+	return c.claims.Culprit(behind, clock, c.roster.Route(), c.nowMillis, 2*c.cfg.Times.Notice)
 }
 
 // awaitEnd names those who keep the job from ending, and in the end waits for them no longer.

@@ -10,7 +10,7 @@
 //     AskLane. Confirm with each number that a lane says it has.
 //  5. To save: Save, AskAll, TakeAnswer for each lane's answer, and Forget once a state that Covered covers is stored.
 //
-// Early keeps the messages of flushes that are done before their turn. Saved is the state of a controller after one
+// An Arrival is the message that a flush is done, which may have to wait. Saved is the state of a controller after one
 // record.
 //
 // The package does not decide what is recorded, and knows no node: it is given the lanes in each call. Messages are

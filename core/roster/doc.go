@@ -6,7 +6,7 @@
 //  1. New. A controller that follows another one restores a saved roster (Restore) and replays each record that changes
 //     the route (Replay).
 //  2. Ask for a change: Admit and Enrol for an actor that joins, Successor and StartLeaving for one that leaves,
-//     PlanSplitMove and FinishSplitMove, MovePartition and TakePrepared, RemoveLost.
+//     CheckSplitMove and MoveSplit, MovePartition and TakePrepared, RemoveLost.
 //  3. Record each change of the route in the journal, in the order in which they are returned, before anything that
 //     relies on it. Change makes one in the route alone. Then Announce them to the clients.
 //  4. TakeAdopted with each list that a lane sends of counts that it has taken over; Vacate says which nodes may go.

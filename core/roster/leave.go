@@ -8,14 +8,11 @@ import (
 	"bellows/link/wire"
 )
 
-// CheckRemoval returns an error if something is on its way to an actor, so that it cannot be removed although it holds
-// nothing.
+// CheckRemoval returns an error if a partition is on its way to an actor, which cannot be removed then although it
+// holds nothing.
 func (r *Roster) CheckRemoval(a wire.Address) error {
-	switch {
-	case a.Role == wire.Lane && r.copies.isTarget(a):
+	if a.Role == wire.Lane && r.copies.isTarget(a) {
 		return fmt.Errorf("a partition is on its way to %v", a)
-	case a.Role == wire.Client && r.splits.isTarget(a.Node):
-		return fmt.Errorf("a split is on its way to node %d", a.Node)
 	}
 	return nil
 }

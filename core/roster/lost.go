@@ -36,7 +36,6 @@ func (r *Roster) Needs(n bellows.NodeID) string {
 func (r *Roster) RemoveLost(n bellows.NodeID) (changes []bellows.Control) {
 	owned, _ := r.route.Owned(n)
 	for _, s := range owned {
-		r.splits.forget(s)
 		changes = append(changes, r.mustChange(r.route.MoveSplit(s, r.leastLoaded(n))))
 	}
 	lost := r.mustChange(r.route.LoseClient(n))

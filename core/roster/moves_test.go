@@ -10,90 +10,22 @@ import (
 	"bellows/link/wire"
 )
 
-// finish ends the wait of split 0, if it rests, and returns where it runs; false: it still waits.
-func (l *list) finish(complete, next bellows.Clock) (bellows.NodeID, bool) {
-	change, ended := l.FinishSplitMove(roster.SplitAt{Complete: complete, Next: next})
-	if ended && change.Kind == bellows.MoveSplit && (change.Node != l.Route().Node(0) || change.Split != 0) {
-		return 99, true
-	}
-	return l.Route().Node(0), ended
-}
-
-func (l *list) expectFinish(t *testing.T, complete, next bellows.Clock, node bellows.NodeID, ended bool) {
-	t.Helper()
-	if n, e := l.finish(complete, next); n != node || e != ended {
-		t.Errorf("with clocks to %d complete and %d next: at node %d, ended %v; want %d, %v", complete, next, n, e,
-			node, ended)
-	}
-}
-
-// TestASplitMovesWhenItRests plans the move of a split with one clock out.
-func TestASplitMovesWhenItRests(t *testing.T) {
+// TestMoveSplit moves a split between nodes. One is lost.
+func TestMoveSplit(t *testing.T) {
 	l := newList()
-	l.expectFinish(t, 3, 4, 1, false) // no plan
-	expectError(t, l.PlanSplitMove(6, 2), "there is no split 6")
-	expectError(t, l.PlanSplitMove(0, 7), "node 7 runs no tasks")
+	expectError(t, l.CheckSplitMove(6, 2), "there is no split 6")
+	expectError(t, l.CheckSplitMove(0, 7), "node 7 runs no tasks")
 	l.Lose(2, "dead")
-	expectError(t, l.PlanSplitMove(0, 2), "node 2 runs no tasks")
-	require.NoError(t, l.PlanSplitMove(5, 1))
-	require.NoError(t, l.PlanSplitMove(0, 1))
-	require.NoError(t, l.PlanSplitMove(0, 3)) // instead
-	l.expectFinish(t, 3, 5, 1, false)
-	l.expectFinish(t, 4, 5, 3, true)
-	l.expectFinish(t, 4, 5, 3, false) // it is over
-	if l.Route().Version() != 1 {
-		t.Errorf("route %d", l.Route().Version())
+	expectError(t, l.CheckSplitMove(0, 2), "node 2 runs no tasks")
+	require.NoError(t, l.CheckSplitMove(5, 1))
+	moved := l.MoveSplit(0, 3)
+	if want := (bellows.Control{Kind: bellows.MoveSplit, Route: 1, Node: 3}); moved != want || l.Route().Node(0) != 3 {
+		t.Errorf("change %+v", moved)
 	}
-	require.NoError(t, l.PlanSplitMove(0, 3)) // where it is
-	l.expectFinish(t, 4, 5, 3, true)
-	require.NoError(t, l.PlanSplitMove(0, 1))
-	l.Lose(1, "dead")
-	l.expectFinish(t, 4, 5, 3, true)
-	if l.Route().Version() != 1 {
-		t.Errorf("route %d after moves that change nothing", l.Route().Version())
-	}
-}
-
-// TestASplitIsRecalled asks back what a node has not begun: the split goes when all that it has begun counts.
-func TestASplitIsRecalled(t *testing.T) {
-	l := newList()
-	l.Recall(0, &l.out)
-	require.NoError(t, l.PlanSplitMove(0, 1))
-	l.Recall(0, &l.out) // which is there
-	if expect(t, l.sent()); l.IsRecalled(0) {
-		t.Error("recalled without need")
-	}
-	require.NoError(t, l.PlanSplitMove(0, 2))
-	l.Recall(0, &l.out)
-	l.Recall(0, &l.out)
-	expect(t, l.sent(), "node 1: recall split 0, term 3")
-	if !l.IsRecalled(0) || l.IsRecalled(1) {
-		t.Error("split 0 alone was recalled")
-	}
-	l.expectFinish(t, 4, 5, 1, false) // it has not answered
-	for _, c := range []struct {
-		from bellows.NodeID
-		a    wire.Recalled
-	}{
-		{2, wire.Recalled{Term: 3, Clock: 4}},
-		{1, wire.Recalled{Term: 2, Clock: 4}},
-		{1, wire.Recalled{Term: 3, Split: 1, Clock: 4}},
-	} {
-		if l.TakeRecalled(c.from, &c.a) {
-			t.Errorf("%+v of node %d counts", c.a, c.from)
+	for _, to := range []bellows.NodeID{3, 2} { // where it is; a lost node
+		if change := l.MoveSplit(0, to); change.Kind != bellows.NoControl || l.Route().Version() != 1 {
+			t.Errorf("to node %d: change %+v", to, change)
 		}
-	}
-	require.NoError(t, l.PlanSplitMove(1, 2))
-	if l.TakeRecalled(1, &wire.Recalled{Term: 3, Split: 1, Clock: 4}) {
-		t.Error("an answer counts that the roster has not asked for")
-	}
-	if !l.TakeRecalled(1, &wire.Recalled{Term: 3, Clock: 4}) {
-		t.Error("the answer does not count")
-	}
-	l.expectFinish(t, 3, 9, 1, false)
-	l.expectFinish(t, 4, 9, 2, true)
-	if l.IsRecalled(0) {
-		t.Error("it is still recalled")
 	}
 }
 

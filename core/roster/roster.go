@@ -32,7 +32,6 @@ type Options struct {
 //
 //   - The route changes by one change at a time, which the caller records: TestChangesAreReturnedInOrder.
 //   - An address takes part at most once: one that was removed is not admitted again (TestTheRemovedAreNotAdmitted).
-//   - A split moves only while nothing of it is computed: TestASplitMovesWhenItRests.
 //   - A partition has at most one move under way, and only the answer to the newest order counts:
 //     TestOnlyTheNewestMoveCounts.
 //   - The counts of an actor that has left are with exactly one lane: TestASuccessorIsAnotherLane, the audit of the
@@ -54,7 +53,6 @@ type Roster struct {
 	removed []wire.Address    // all actors that were removed
 	lost    []bellows.Control // removals of nodes that were lost while the job continued
 	sent    [][]audit.Sent    // by client: what its records have of each table
-	splits  splitMoves        // that wait for their splits to rest
 	copies  copies            // partitions on their way
 	wait    liveness.Wait     // for actors that are leaving
 }

@@ -48,8 +48,6 @@ func (l *list) sent() (lines []string) {
 		switch m := e.Message.(type) {
 		case *wire.Route:
 			line = fmt.Sprintf("%v: route %d by %d changes, term %d", e.To, m.Version, len(m.Changes), m.Term)
-		case *wire.Recall:
-			line = fmt.Sprintf("%v: recall split %d, term %d", e.To, m.Split, m.Term)
 		case *wire.Handoff:
 			line = order(&roster.Order{To: e.To, Handoff: m})
 		}
@@ -297,9 +295,7 @@ func TestCheckRemoval(t *testing.T) {
 	require.NoError(t, l.CheckRemoval(clients[0]))
 	_, err := l.MovePartition(first, lanes[1], false, 0)
 	require.NoError(t, err)
-	require.NoError(t, l.PlanSplitMove(0, 3))
 	expectError(t, l.CheckRemoval(lanes[1]), "a partition is on its way to lane 0 of node 2")
-	expectError(t, l.CheckRemoval(clients[2]), "a split is on its way to node 3")
 	require.NoError(t, l.CheckRemoval(lanes[0]))
 	require.NoError(t, l.CheckRemoval(clients[1]))
 }
@@ -327,8 +323,6 @@ func TestNeeds(t *testing.T) {
 func TestALostNodeGivesItsSplitsAway(t *testing.T) {
 	l := newList()
 	require.NoError(t, l.Change(l.Route().MoveSplit(0, 2))) // node 1 has one, node 2 three
-	require.NoError(t, l.PlanSplitMove(4, 2))
-	require.NoError(t, l.PlanSplitMove(1, 2))
 	l.Accuse(3, 2, "node 3 cannot reach it", 0)
 	l.Lose(3, "dead")
 	changes := l.RemoveLost(3)
@@ -345,13 +339,6 @@ func TestALostNodeGivesItsSplitsAway(t *testing.T) {
 	}
 	if l.Due(2) {
 		t.Error("an accusation of the lost node stands")
-	}
-	if l.CheckRemoval(clients[1]) == nil {
-		t.Error("a split that was not its own does not move any more")
-	}
-	l.TakeRecalled(1, &wire.Recalled{Term: 3, Split: 4})
-	if _, ended := l.FinishSplitMove(roster.SplitAt{Split: 4}); ended {
-		t.Error("the plan of a split that was lost stands")
 	}
 	l = newList()
 	l.Lose(1, "dead")
