@@ -22,7 +22,8 @@ func (r *Reasons) May(format string, args ...any) {
 
 // Lose allows a node to be lost.
 func (r *Reasons) Lose(n bellows.NodeID) {
-	for _, how := range []string{"node %d has been silent", "node %d has not been ready after", "node %d is gone", "node %d died", "lost its connection to node %d:"} {
+	for _, how := range []string{"node %d has been silent", "node %d has not been ready after", "node %d is gone", "node %d died", "lost its connection to node %d:",
+		"of node %d has said nothing for"} { // its lane, which a client has asked what it has
 		r.May(how, n)
 	}
 	if n == 0 {
