@@ -10,7 +10,7 @@ import (
 	"bellows/train"
 )
 
-// itemByItem changes a row for each item, by what that row is, with what the task has added and the tasks before it in its clock.
+// itemByItem changes a row for each item, by what that row is, with what the task has added.
 func itemByItem(t *train.Task) error {
 	for i := t.Items().Begin; i < t.Items().End; i++ {
 		row := bellows.RowID(i % 8)
@@ -21,11 +21,10 @@ func itemByItem(t *train.Task) error {
 	return nil
 }
 
-// TestDividedClocksGiveTheBitsOfWhole divides the clocks of a job into units, of any number, on one node and on
-// several: the model has the same bits, and the driver receives each unit.
-func TestDividedClocksGiveTheBitsOfWhole(t *testing.T) {
+// TestDividedClocksRepeatOnAnyNodes divides the clocks of a job into units, of any number, on one node and on several:
+// the model has the same bits, and the driver receives each unit.
+func TestDividedClocksRepeatOnAnyNodes(t *testing.T) {
 	t.Parallel()
-	whole := runAlone(t, job(6, itemByItem), node.Options{})
 	divided := func() train.Job {
 		j := job(6, itemByItem)
 		j.Units = func(s bellows.SplitID, c bellows.Clock) int { return (int(s) + 3*int(c)) % 12 }
@@ -45,16 +44,28 @@ func TestDividedClocksGiveTheBitsOfWhole(t *testing.T) {
 		return j
 	}
 	one, err := node.Train(context.Background(), divided(), node.Options{})
-	if err != nil || !slices.Equal(one.Tables[0], whole.Tables[0]) {
-		t.Errorf("ends at %v, %v; with whole clocks at %v", one.Tables, err, whole.Tables[0])
+	if err != nil || one.Audit.Disagreements(true) != nil {
+		t.Fatalf("on one node: %v, audit %+v", err, one.Audit)
 	}
 	for name, members := range shapes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := gang{members: members, job: func(bellows.NodeID) train.Job { return divided() }}.done(t)
-			if !slices.Equal(r.Tables[0], whole.Tables[0]) || r.Audit.Disagreements(true) != nil {
-				t.Errorf("ends at %v, with whole clocks at %v; audit %+v", r.Tables[0], whole.Tables[0], r.Audit)
+			if !slices.Equal(r.Tables[0], one.Tables[0]) || r.Audit.Disagreements(true) != nil {
+				t.Errorf("ends at %v, on one node at %v; audit %+v", r.Tables[0], one.Tables[0], r.Audit)
 			}
 		})
+	}
+}
+
+// TestOneUnitIsUndivided states that each clock is one unit: the model has the bits of a job that
+// does not divide its clocks.
+func TestOneUnitIsUndivided(t *testing.T) {
+	t.Parallel()
+	j := job(6, itemByItem)
+	j.Units = func(bellows.SplitID, bellows.Clock) int { return 1 }
+	one, whole := runAlone(t, j, node.Options{}), runAlone(t, job(6, itemByItem), node.Options{})
+	if !slices.Equal(one.Tables[0], whole.Tables[0]) {
+		t.Errorf("ends at %v, undivided at %v", one.Tables[0], whole.Tables[0])
 	}
 }

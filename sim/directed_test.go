@@ -12,6 +12,7 @@ import (
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/nodestate"
 	"bellows/sim/internal/schedule"
+	"bellows/table"
 )
 
 // directed is a life of a job in which one thing is changed again and again until somebody has died in a step of that, as a cell of the grid says. Nothing else befalls it by itself.
@@ -49,9 +50,8 @@ type ending struct {
 	who       string // who has died
 	why       string // the job has ended, and went back to its last cut; empty: it went on
 	lives     int
-	millis    int64 // from the death to the end
-	shape     uint64
-	divided   bool
+	millis    int64  // from the death to the end
+	job       uint64 // model.Job.Index
 	bits      uint64
 	collected bool // the state has come together
 	commits   int
@@ -60,7 +60,7 @@ type ending struct {
 // newDirected makes the first life of such a job.
 func newDirected(cell grid.Cell, seed uint64, log io.Writer) *directed {
 	c := cell.Step.Change
-	s := schedule.Directed(seed, c == "split" || seed%3 == 0, c == "leave")
+	s := schedule.Directed(seed, c == "split" || seed%3 == 0, c == "leave", c == "half")
 	w := firstLife(s, log)
 	w.build()
 	d := &directed{world: w, cell: cell, seed: seed}
@@ -123,7 +123,7 @@ func (d *directed) play() (v ending) {
 	if strings.Contains(v.why, errKilled.Error()) { // a task has failed besides, as tasks do while a controller asks what lanes hold
 		return ending{lives: v.lives}
 	}
-	v.struck, v.who, v.shape, v.divided, v.commits = d.struck, d.who, w.Job.Shape, w.Job.Divided, len(w.oracle.Log)
+	v.struck, v.who, v.job, v.commits = d.struck, d.who, w.Job.Index(), len(w.oracle.Log)
 	v.bits, v.collected = uint64(w.images.Bits), w.images.Whole
 	return v
 }
@@ -254,6 +254,8 @@ func (d *directed) begin() {
 		if int(s.Node) < len(w.nodes) {
 			d.to = w.nodes[s.Node]
 		}
+	case "half":
+		d.half()
 	case "cut":
 		d.cut()
 	case "follow":
@@ -262,6 +264,28 @@ func (d *directed) begin() {
 			return
 		}
 		w.follow()
+	}
+}
+
+// half waits for a clock of a split to be counted in parts.
+func (d *directed) half() {
+	w, s := d.world, &d.watch.Subject
+	s.Split = bellows.SplitID(d.seed+uint64(w.Now/120)) % bellows.SplitID(w.Job.Splits)
+	clients := w.lead.Route().Clients()
+	at := slices.Index(clients, wire.ClientAt(w.lead.Route().Node(s.Split)))
+	s.Node = clients[(at+1)%len(clients)].Node
+	d.from, d.to, d.third = w.nodes[clients[at].Node], w.nodes[s.Node], w.nodes[1]
+	counts := func(r *wire.Record, last bool) bool {
+		return slices.ContainsFunc(r.Results, func(one wire.Result) bool {
+			u := one.Unit
+			return u.Split == s.Split && (u.Items.End == w.Job.Items(u.Split, u.Clock).End) == last
+		})
+	}
+	s.Ends = func(r *wire.Record) bool { return counts(r, true) }
+	s.Opens = func(r *wire.Record) bool {
+		return counts(r, false) && slices.ContainsFunc(r.Pairs, func(p wire.Pair) bool {
+			return w.Job.Schemas[p.Ref.Table].Consistency == table.BSP
+		})
 	}
 }
 

@@ -125,14 +125,15 @@ func (v *ending) cost(c grid.Cell, quiet map[uint64]uint64) (more []string) {
 		more = append(more, fmt.Sprintf("the job takes %d ms to its end", v.millis))
 	}
 	if !v.same(quiet) {
-		more = append(more, fmt.Sprintf("the tables end with bits %016x, and %016x in the quiet job", v.bits, quiet[v.shape]))
+		more = append(more, fmt.Sprintf("the tables end with bits %016x, and %016x in the quiet job", v.bits, quiet[v.job]))
 	}
-	worker := c.Role == "writer" || c.Role == "leaser" || c.Role == "parted" || c.Step.Change == "split" && (c.Role == "source" || c.Role == "target")
+	worker := c.Role == "writer" || c.Role == "leaser" || c.Role == "parted" ||
+		(c.Step.Change == "split" || c.Step.Change == "half") && (c.Role == "source" || c.Role == "target")
 	switch {
 	case v.lives == 1:
 	case c.Role == "controller":
 		more = append(more, "the loss of a controller costs a life: "+v.why)
-	case worker && c.Step.Change != "follow" && !v.divided: // who follows does not know yet what was recorded, and half a divided clock is with its worker (coord.needs)
+	case worker && c.Step.Change != "follow": // who follows does not know yet what was recorded
 		more = append(more, "the loss of a worker costs a life: "+v.why)
 	}
 	return more
@@ -140,24 +141,33 @@ func (v *ending) cost(c grid.Cell, quiet map[uint64]uint64) (more []string) {
 
 // same reports whether a job has ended with the bits of the quiet one. Where a server has died behind its last word, all tables have been held against the model when they had been collected.
 func (v *ending) same(quiet map[uint64]uint64) bool {
-	return v.bits == quiet[v.shape] || v.bits == 0 && v.collected
+	return v.bits == quiet[v.job] || v.bits == 0 && v.collected
 }
 
-// quietBits are the tables of each shape when nothing befalls it.
+// quietBits returns the hash of each job's tables when nothing befalls the job, by its place (model.Job.Index). A divided job has another hash than the undivided
+// one of its shape.
 func quietBits(t *testing.T) map[uint64]uint64 {
 	t.Helper()
-	list := make([]ending, model.Shapes)
+	list := make([]ending, 2*model.Shapes)
 	each(len(list), func(i int) {
-		d := newDirected(grid.Cells()[0], uint64(i), nil)
+		seed := uint64(i % model.Shapes)
+		d := newDirected(grid.Cells()[0], seed, nil)
+		for d.Job.Divided != (i < model.Shapes) {
+			seed += model.Shapes
+			d = newDirected(grid.Cells()[0], seed, nil)
+		}
 		d.struck = true // nothing is changed, and nobody dies
 		list[i] = d.play()
 	})
 	bits := map[uint64]uint64{}
 	for i := range list {
 		if v := &list[i]; v.violation != "" || v.lives > 1 || v.bits == 0 {
-			t.Fatalf("the quiet job of shape %d: %+v", i, *v)
+			t.Fatalf("the quiet job %d: %+v", i, *v)
 		}
-		bits[list[i].shape] = list[i].bits
+		bits[list[i].job] = list[i].bits
+	}
+	if len(bits) != len(list) {
+		t.Fatalf("%d quiet jobs, want %d", len(bits), len(list))
 	}
 	return bits
 }

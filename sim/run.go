@@ -24,6 +24,7 @@ type Result struct {
 	clocks   int // that every split has completed
 	splits   int
 	shape    uint64
+	job      uint64 // model.Job.Index
 	bits     uint64 // of the tables at the end, as far as they are determined; 0: some are lost
 	streams  bool
 	coverage *coverage.Coverage
@@ -57,7 +58,7 @@ func (w *world) runEras(seed uint64) (r Result) {
 
 func (w *world) result(seed uint64) Result {
 	r := Result{Seed: seed, Violation: w.Violation, Hash: uint64(w.Hash), Millis: w.Now, Commits: len(w.oracle.Log), Lives: w.number + 1,
-		messages: w.Messages, clocks: len(w.oracle.ClockAt), splits: w.Job.Splits, shape: w.Job.Shape, bits: uint64(w.images.Bits), streams: w.Streams, coverage: w.coverage}
+		messages: w.Messages, clocks: len(w.oracle.ClockAt), splits: w.Job.Splits, shape: w.Job.Shape, job: w.Job.Index(), bits: uint64(w.images.Bits), streams: w.Streams, coverage: w.coverage}
 	switch {
 	case w.invaded:
 		r.Reason = "invaded"

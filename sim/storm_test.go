@@ -74,7 +74,7 @@ func TestTwoAndThreeDeaths(t *testing.T) {
 			case o.violation != "":
 				t.Errorf("%v, seed %d, %v behind %v after %v ms (%s): %s", o.cell, o.seed, pairs[i].second, pairs[i].first, gaps[pairs[i].gap], o.who, o.violation)
 			case !o.same(quiet):
-				t.Errorf("%v, seed %d (%s): the tables end with bits %016x, and %016x in the quiet job", o.cell, o.seed, o.who, o.bits, quiet[o.shape])
+				t.Errorf("%v, seed %d (%s): the tables end with bits %016x, and %016x in the quiet job", o.cell, o.seed, o.who, o.bits, quiet[o.job])
 			case o.millis > livenessMax:
 				t.Errorf("%v, seed %d (%s): the job takes %d ms to its end", o.cell, o.seed, o.who, o.millis)
 			}
@@ -236,9 +236,9 @@ func TestRejoinStorms(t *testing.T) {
 // storms0 keeps what dies in parallel storms apart.
 const storms0 = 1 << 12
 
-// spared reports whether the job goes on without a worker: another lives, and of no clock that is divided a part counts.
+// spared reports whether the job goes on without a worker: another lives.
 func spared(w *world, n *node) bool {
-	if w.Job.Divided || strings.Contains(w.Violation, "P") {
+	if strings.Contains(w.Violation, "P") {
 		return false
 	}
 	others := 0

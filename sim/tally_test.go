@@ -23,16 +23,16 @@ import (
 type tally struct {
 	schedules, finished, failures, streams, lives int
 	millis, commits                               int64
-	hash                                          msgcopy.Hash // of all schedules, in order
-	bits                                          [model.AllShapes]uint64
-	ended                                         [model.AllShapes]int    // how often a job of the shape finished with all its tables
-	covered                                       map[coverage.Event]int  // in how many schedules it came about
-	known                                         map[coverage.Event]bool // those that are judged
-	began                                         time.Duration           // processor time of this process before
-	messages, clocks, splits                      []int                   // of each schedule
+	hash                                          msgcopy.Hash                // of all schedules, in order
+	bits                                          [2 * model.AllShapes]uint64 // by model.Job.Index
+	ended                                         [model.AllShapes]int        // how often a job of the shape finished with all its tables
+	covered                                       map[coverage.Event]int      // in how many schedules it came about
+	known                                         map[coverage.Event]bool     // those that are judged
+	began                                         time.Duration               // processor time of this process before
+	messages, clocks, splits                      []int                       // of each schedule
 }
 
-// add counts a schedule. A job that finishes leaves the same tables as every other of its shape (P7).
+// add counts a schedule. A job that finishes leaves the same tables as every other of its shape and division (P7).
 func (a *tally) add(t *testing.T, r *Result) {
 	a.schedules++
 	a.millis += r.Millis
@@ -54,10 +54,10 @@ func (a *tally) add(t *testing.T, r *Result) {
 	if r.Reason != "" || r.bits == 0 {
 		return
 	}
-	if a.ended[r.shape]++; a.ended[r.shape] == 1 {
-		a.bits[r.shape] = r.bits
-	}
-	if r.bits != a.bits[r.shape] {
+	a.ended[r.shape]++
+	if before := &a.bits[r.job]; *before == 0 {
+		*before = r.bits
+	} else if r.bits != *before {
 		t.Errorf("seed %d: the tables of shape %d end with other bits than before", r.Seed, r.shape)
 	}
 }

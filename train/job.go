@@ -27,7 +27,8 @@ type Job struct {
 	// clock that visits nothing, such as one that scores held-out rows.
 	Items func(split bellows.SplitID, clock bellows.Clock) bellows.Range
 	// Units returns the number of units into which the clock of a split is divided, at most one per item. Units are
-	// separate tasks that run one after another; their updates need not wait for the clock's end if no table is BSP.
+	// separate tasks that run one after another. Updates of each count with it; those of BSP tables are seen when the
+	// clock is complete, by later units of the split too, and sums depend on the division (docs/4-consistency.md).
 	// The driver is called for each, and Completion.Last marks the last. nil: one unit. A Worker treats a unit as a
 	// clock, so its job must have none.
 	Units  func(split bellows.SplitID, clock bellows.Clock) int

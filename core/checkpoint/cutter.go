@@ -129,12 +129,6 @@ func (k *Cutter) Gathered() bellows.Clock { return k.gathered }
 // Restore continues from a saved state.
 func (k *Cutter) Restore(gathered bellows.Clock) { k.gathered = gathered }
 
-// AnyBarrier reports whether a table has a barrier after these changes of staleness.
-func (k *Cutter) AnyBarrier(staleness []wire.Staleness) bool {
-	k.barriers.follow(staleness)
-	return k.barriers.any()
-}
-
 // Gather notes what a flush that has a number leaves gathered at lanes until its clock is complete.
 func (k *Cutter) Gather(pairs []wire.Pair, results []wire.Result, staleness []wire.Staleness) {
 	k.barriers.follow(staleness)

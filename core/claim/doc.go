@@ -13,8 +13,8 @@
 //
 // The caller passes values and carries out what is returned. For a Book, that is the controller: it calls Dispatch
 // when the driver asks, Postpone and Complete when a flush is done, Settle when the flush has its number, and Send
-// after the records on which the dispatches rely. For a Queue, that is the client: Add, Begin, EndsClock and End for
-// each unit, and GiveBack at a recall.
+// after the records on which the dispatches rely. For a Queue, that is the client: Add, Begin and End for each unit,
+// and GiveBack at a recall.
 //
 // The package does not choose holders, and it knows no rows. Which node runs a split is in the route (core/route);
 // how far splits are is in gate.Progress, which the Book has.

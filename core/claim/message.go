@@ -55,6 +55,11 @@ func (b *Book) Send(out *wire.Outbox) {
 
 // Redispatch sends the claims of a split to a node once more.
 func (b *Book) Redispatch(s bellows.SplitID, to bellows.NodeID) {
+	for _, u := range b.progress.Open() {
+		if u.Split == s && planted.On("half-clock-run-again") {
+			b.messages.messageTo(to, b.out[s][0].Commit).Append(u, nil)
+		}
+	}
 	for i := range b.out[s] {
 		c := &b.out[s][i]
 		b.messages.messageTo(to, c.Commit).Append(c.Unit, c.Args)

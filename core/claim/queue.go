@@ -32,7 +32,6 @@ type Queue struct {
 type work struct {
 	clock   bellows.Clock   // of the last unit that was dispatched
 	units   []bellows.Range // the units of that clock that were
-	ran     int             // items of the clock that runs, or ran last, of units that have run
 	current bellows.Unit    // that runs, or ran last
 	running bool
 	queue   list
@@ -108,19 +107,6 @@ func (q *Queue) Begin(s bellows.SplitID) Claim {
 func (q *Queue) End(s bellows.SplitID) {
 	q.splits[s].running = false
 	q.running--
-}
-
-// EndsClock takes note that the items of a unit were visited, and reports whether those of the whole clock were.
-func (q *Queue) EndsClock(u *bellows.Unit) bool {
-	if q.job.Units == nil {
-		return true
-	}
-	w := q.splits[u.Split]
-	if w.ran += u.Items.Len(); w.ran < q.job.Items(u.Split, u.Clock).Len() {
-		return false
-	}
-	w.ran = 0
-	return true
 }
 
 // GiveBack removes what is not begun of a split that is to move. It keeps all units of a clock if one of them was

@@ -154,23 +154,6 @@ func TestGiveBack(t *testing.T) {
 	q.giveBack(2)
 }
 
-// TestTheLastUnitEndsTheClock counts the items of units that have run.
-func TestTheLastUnitEndsTheClock(t *testing.T) {
-	q := newQueue(t)
-	for i, u := range slices.Concat([]bellows.Unit{unit(0, 0)}, clock1, []bellows.Unit{unit(0, 2)}) {
-		if got := q.EndsClock(&u); got != (i == 0 || i >= 3) {
-			t.Errorf("%v ends its clock: %v", u, got)
-		}
-	}
-	job := jobOf()
-	job.Units = nil
-	whole := claim.NewQueue(&job, 1)
-	whole.Join(0)
-	if u := unit(0, 0); !whole.EndsClock(&u) {
-		t.Error("a clock that is not divided has not ended")
-	}
-}
-
 // TestQueueingAllocatesNothing dispatches and runs units again and again.
 func TestQueueingAllocatesNothing(t *testing.T) {
 	q := newQueue(t)

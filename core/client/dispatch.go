@@ -13,8 +13,8 @@ import (
 //   - the split is Limits.Retained flushes ahead of what its reads would see (TestASplitFarAheadWaitsAndGoesOn);
 //   - a task has failed, or the job has ended.
 //
-// If a job divides clocks, each unit of a clock is a task with a result and flushes of its own. Their updates of tables
-// with a barrier are one sum, which is sent with the last of them (flush.Coordinator.Add).
+// If a job divides clocks, each unit of a clock is a task with a result and flushes of its own. Other nodes may have run
+// the first units of the clock (docs/decisions/0116).
 
 // takeDispatch queues units, and starts what can start.
 func (c *Client) takeDispatch(m *wire.Dispatch, from wire.Address, fx *Effects) {

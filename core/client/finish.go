@@ -19,8 +19,11 @@ func (c *Client) Finish(t *Task, result []float64, err error, fx *Effects) {
 	c.work.End(t.Unit.Split)
 	t.arena = t.arena[:0]
 	c.cache.End(&t.reader, &fx.Outbox)
-	work := flush.Work{Unit: t.Unit, Result: result, Barrier: &t.bspDeltas, Stream: &t.streamDeltas}
-	work.Ends = c.barriers && (c.work.EndsClock(&t.Unit) || planted.On("sum-for-each-unit"))
+	work := flush.Work{Unit: t.Unit, Clock: t.Unit.Items, Result: result, Summed: c.barriers, Barrier: &t.bspDeltas,
+		Stream: &t.streamDeltas}
+	if c.cfg.Units != nil && !planted.On("sum-for-each-unit") {
+		work.Clock = c.cfg.Items(t.Unit.Split, t.Unit.Clock)
+	}
 	c.flush.Finished(t.Unit.Clock)
 	if err != nil {
 		t.discard()

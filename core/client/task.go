@@ -17,14 +17,15 @@ import (
 //
 // A task sees the block of a partition that its reader has pinned. Over that, where the table's rule adds, it
 // lays the split's retained flushes that the block lacks, in the order in which they were made, and then what the
-// task itself has added: read-my-writes (docs/decisions/0007).
+// task itself has added: read-my-writes (docs/decisions/0007). It does not see what earlier units of a divided clock have added to BSP
+// tables: like all of the clock, that shows when the clock is complete. So a unit sees the same rows on any node.
 type Task struct {
 	Unit bellows.Unit
 	Args []float64 // valid until the task ends
 
 	client       *Client
 	reader       cache.Reader // of the split
-	bspDeltas    delta.Set    // for BSP tables: summed along the tree over splits
+	bspDeltas    delta.Set    // for BSP tables: summed along the tree over splits and their units
 	streamDeltas delta.Set    // for the others: summed as tasks finish, and retained until their commit
 	arena        []float32
 }

@@ -161,7 +161,7 @@ func TestWhoIsNeededEndsTheJob(t *testing.T) {
 		"half of a clock": {func(job *core.Job, _ *coord.Options) {
 			job.Items = func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 2} }
 			job.Units = func(bellows.SplitID, bellows.Clock) int { return 2 }
-		}, func(d *desk) { d.sends(3, 0, 1, 1); d.said(); lost(d) }, false},
+		}, func(d *desk) { d.sends(3, 0, 1, 1); d.said(); lost(d) }, true},
 		"half of a clock of no barrier": {func(job *core.Job, _ *coord.Options) {
 			job.Tables = []table.Schema{{Name: "w", Rows: 1, Width: 1, Consistency: table.Async}}
 			job.Items = func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 2} }
@@ -180,6 +180,30 @@ func TestWhoIsNeededEndsTheJob(t *testing.T) {
 	d.Lost(2, "node 2 died", &d.fx)
 	if said := strings.Join(d.said(), "\n"); !strings.Contains(said, "node 2 died") {
 		t.Errorf("before the job has begun: said %s", said)
+	}
+}
+
+// TestLostWorkerLeavesRestOfClock loses a node after one of three units of its clock counts, of a job with a BSP
+// table: another node runs the other two, and their flushes complete the clock.
+func TestLostWorkerLeavesRestOfClock(t *testing.T) {
+	d := newMortal(func(job *core.Job, _ *coord.Options) {
+		job.Items = func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 3} }
+		job.Units = func(bellows.SplitID, bellows.Clock) int { return 3 }
+	})
+	d.sends(3, 0, 1, 7)
+	d.said()
+	d.Lost(3, "node 3 died", &d.fx)
+	if said := strings.Join(d.said(), "\n"); strings.Contains(said, "run split 2 clock 0 items [0,1)") ||
+		!strings.Contains(said, "node 1: run split 2 clock 0 items [1,2)") ||
+		!strings.Contains(said, "node 1: run split 2 clock 0 items [2,3)") || strings.Contains(said, "end after") {
+		t.Fatalf("said %s", said)
+	}
+	rest := finished(flushID(1, 1), bellows.Unit{Split: 2, Items: bellows.Range{Begin: 1, End: 2}}, nil)
+	rest.Append(bellows.Unit{Split: 2, Items: bellows.Range{Begin: 2, End: 3}}, nil)
+	d.deliver(wire.ClientAt(1), rest)
+	want := "record 4 [split 2 clock 0 items [1,2) split 2 clock 0 items [2,3)]"
+	if said := strings.Join(d.said(), "\n"); !strings.Contains(said, want) {
+		t.Errorf("the rest of the clock does not count: said %s", said)
 	}
 }
 

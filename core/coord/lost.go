@@ -2,7 +2,6 @@ package coord
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"bellows"
@@ -118,17 +117,7 @@ func (c *Controller) needs(n bellows.NodeID) string {
 	case c.recovery != nil:
 		return "its controller does not know yet what was recorded"
 	}
-	if why := c.roster.Needs(n); why != "" {
-		return why
-	}
-	for _, u := range c.claims.Progress().Open() {
-		if c.roster.Route().Node(u.Split) == n && c.cut.AnyBarrier(c.agenda.staleness) &&
-			!planted.On("half-clock-run-again") {
-			return fmt.Sprintf("a part of split %d clock %d counts, and what that adds to BSP tables is with the node alone",
-				u.Split, u.Clock)
-		}
-	}
-	return ""
+	return c.roster.Needs(n)
 }
 
 // spares reports whether the job goes on without a node; or, where it is ending, whether its state comes together
@@ -148,7 +137,8 @@ func (c *Controller) spares(n bellows.NodeID) bool {
 
 // removeLost has the job continue without a node that is lost, and of which it needs nothing. Other nodes run its
 // units again: they are dispatched after the records that give them its splits, so that what they send waits at a
-// lane for the fence. What was under way before in this step has left.
+// lane for the fence. Units that count are with the lanes, and are not run again, even where other units of their
+// clock are (TestLostWorkerLeavesRestOfClock). What was under way before in this step has left.
 func (c *Controller) removeLost(n bellows.NodeID, reason string, fx *Effects) {
 	one := Buried{Node: n, Reason: reason}
 	for _, change := range c.roster.RemoveLost(n) {

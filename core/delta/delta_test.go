@@ -434,3 +434,82 @@ func TestSumsThatOverlapAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestSumAddsUnitsByItems divides the clocks of some splits into units, adds the first ones of each as a client does,
+// and shuffles the chunks. The sum has the bits of the tree over splits, where a divided split is the sum of its units one
+// after the other.
+func TestSumAddsUnitsByItems(t *testing.T) {
+	all := bellows.Range{Begin: 3, End: 11}
+	for seed := range uint64(400) {
+		random := rand.New(rand.NewPCG(seed, 3))
+		splits := 1 + random.IntN(6)
+		var chunks, plain []wire.Chunk
+		for s := range splits {
+			n := 1 + random.IntN(4)
+			units := leaves(random, n)
+			whole := take()
+			folded := random.IntN(n + 1) // of the first units, which leave together
+			for i, u := range units {
+				i = int(u.Subtree.Index)
+				whole.MergeChunk(u.Rows, u.Values)
+				u.Subtree = delta.UnitLeaf(bellows.Unit{Split: bellows.SplitID(s), Items: all.Part(i, n)}, all)
+				if last := len(chunks) - 1; last >= 0 && i < folded {
+					if at, ok := delta.Extends(chunks[last].Subtree, u.Subtree, all); ok {
+						b := take()
+						b.MergeChunk(chunks[last].Rows, chunks[last].Values)
+						b.MergeChunk(u.Rows, u.Values)
+						rows, values := b.Chunk()
+						chunks[last] = wire.Chunk{Subtree: at, Rows: rows, Values: values}
+						continue
+					}
+				}
+				chunks = append(chunks, u)
+			}
+			if whole.Len() > 0 {
+				rows, values := whole.Chunk()
+				at := delta.Leaf(bellows.SplitID(s))
+				plain = append(plain, wire.Chunk{Subtree: at, Rows: rows, Values: values})
+			}
+		}
+		if len(plain) == 0 {
+			continue
+		}
+		random.Shuffle(len(chunks), func(i, j int) { chunks[i], chunks[j] = chunks[j], chunks[i] })
+		for _, leaf := range []func(*delta.Buffer){nil, give} {
+			sum, twice := delta.Sum(slices.Clone(chunks), take, give, leaf)
+			if twice != nil {
+				t.Fatal(twice)
+			}
+			for r := range 9 {
+				want, present := reference(plain, 4, 0, r)
+				got := sum.Find(r)
+				if present != (got != nil) || (present && [2]float32(got) != want) {
+					t.Fatalf("seed %d: row %d is %v, want %v (%v)", seed, r, got, want, present)
+				}
+			}
+		}
+	}
+}
+
+// TestSumRejectsUnitsThatOverlap sums parts of a clock that have an item in common, and a part with the whole.
+func TestSumRejectsUnitsThatOverlap(t *testing.T) {
+	at := func(split uint32, begin, end int) wire.Chunk {
+		t := wire.Subtree{Index: split, Items: bellows.Range{Begin: begin, End: end}}
+		return wire.Chunk{Subtree: t, Rows: []uint32{0}, Values: []float32{1, 2}}
+	}
+	pair := wire.Chunk{Subtree: wire.Subtree{Level: 1, Index: 1}, Rows: []uint32{0}, Values: []float32{1, 2}}
+	for split, chunks := range map[bellows.SplitID][]wire.Chunk{
+		1: {at(1, 0, 3), at(0, 0, 3), at(1, 2, 4)},
+		0: {at(0, 2, 4), at(0, 0, 0)},
+		2: {at(2, 2, 4), pair},
+		3: {at(3, 2, 4), pair},
+		4: {at(4, 2, 4), at(4, 2, 4)},
+	} {
+		if sum, twice := delta.Sum(chunks, take, give, give); twice == nil || twice.Split != split || sum != nil {
+			t.Errorf("%v: %v, want split %d", chunks, twice, split)
+		}
+	}
+	if _, twice := delta.Sum([]wire.Chunk{at(1, 3, 4), at(1, 0, 3)}, take, give, nil); twice != nil {
+		t.Error(twice)
+	}
+}

@@ -94,7 +94,8 @@ func (b *bench) work(s bellows.SplitID, clock bellows.Clock, rows []row, leases 
 	}
 	b.Finished(clock)
 	u := bellows.Unit{Split: s, Clock: clock, Items: bellows.Range{End: 1}}
-	w := flush.Work{Unit: u, Result: []float64{1}, Ends: true, Barrier: &barrier, Stream: &stream, Leases: leases}
+	w := flush.Work{Unit: u, Clock: u.Items, Result: []float64{1}, Summed: true, Barrier: &barrier, Stream: &stream,
+		Leases: leases}
 	if kept := b.Add(&w, b.route, &b.fx); kept != nil {
 		b.kept = append(b.kept, kept)
 	}

@@ -14,9 +14,12 @@ import (
 type Work struct {
 	Unit   bellows.Unit
 	Result []float64
-	// Ends reports that the split's clock is done, and not only a unit of it.
-	Ends bool
-	// Barrier are the deltas of BSP tables. They are taken if the clock is done; the task gathers them until then.
+	// Clock are the items of the split's clock. The unit has all of them, unless the clock is divided.
+	Clock bellows.Range
+	// Summed reports that there is a BSP table: the unit has a place in the sum of its clock, even if it has changed
+	// nothing.
+	Summed bool
+	// Barrier are the deltas of BSP tables.
 	Barrier *delta.Set
 	// Stream are the deltas of the other tables.
 	Stream *delta.Set
@@ -122,7 +125,7 @@ func (g *gatherer) Finished(clock bellows.Clock) { g.writeSetOf(clock).open-- }
 // clock-keeps-leases). What comes back of leases of other nodes is in memory until then, so that it has a bound
 // (Limits.Leased).
 func (g *gatherer) leavesWithClock(w *writeSet, t *Work) bool {
-	if !t.Ends || len(t.Barrier.Touched()) == 0 || len(t.Stream.Touched()) > 0 {
+	if !t.Summed || t.Unit.Items.End != t.Clock.End || len(t.Barrier.Touched()) == 0 || len(t.Stream.Touched()) > 0 {
 		return false
 	}
 	leased := w.leased
@@ -136,11 +139,9 @@ func (g *gatherer) leavesWithClock(w *writeSet, t *Work) bool {
 // tree is taken even if it has changed nothing, so that its siblings' sums meet. Deltas of the other tables stay with
 // their split, too, which lays them over its reads until they are committed: they are returned; nil: there are none.
 //
-// A split has one place in the tree, whatever its clock is divided into: what its units add to tables with a barrier
-// gathers in its task, and leaves with the last of them. So the sum has the bits of a clock that is one unit, a unit
-// sees what those before it have added, and nothing is lost by waiting, since it shows with the whole clock
-// (TestUnitsOfAClockAreOneSum). Turned down: a chunk for each unit, for which lanes would need an order of units
-// (docs/decisions/0033).
+// If the clock of a split is divided, each unit has a place of its own below that of its split: what it adds to tables
+// with a barrier leaves in the flush that makes the unit count. So nothing that counts is with this node alone, and
+// another node can run the rest of the clock (TestUnitLeavesWithItsSum, docs/decisions/0116).
 func (g *gatherer) accumulate(w *writeSet, t *Work) (kept *delta.Bundle) {
 	if w.done == nil {
 		w.done = wire.New[wire.Done]()
@@ -150,11 +151,15 @@ func (g *gatherer) accumulate(w *writeSet, t *Work) (kept *delta.Bundle) {
 		w.leased += l.Copied
 	}
 	w.leases = append(w.leases, t.Leases...)
-	if t.Ends {
+	if t.Summed {
 		b := g.pools.NewBundle()
-		b.Set, *t.Barrier = *t.Barrier, b.Set
+		if t.Unit.Items.End < t.Clock.End && planted.On("half-sent-again") {
+			b.Merge(t.Barrier)
+		} else {
+			b.Set, *t.Barrier = *t.Barrier, b.Set
+		}
 		g.addCounts(w, b)
-		g.addSubtree(w, subtree{at: delta.Leaf(t.Unit.Split), bundle: b})
+		g.addUnit(w, subtree{at: delta.UnitLeaf(t.Unit, t.Clock), bundle: b}, t.Clock)
 	}
 	if len(t.Stream.Touched()) > 0 {
 		kept = g.pools.NewBundle()
@@ -178,6 +183,33 @@ func (g *gatherer) addCounts(w *writeSet, b *delta.Bundle) {
 	w.counts.TakeCounts(&b.Set)
 }
 
+// addUnit adds the deltas of a unit, of a clock that has all these items. Units that leave together are one sum if
+// it begins with the clock's first; lanes add the rest in the order of items (delta.Extends). A whole clock is a leaf
+// of the tree over splits.
+func (g *gatherer) addUnit(w *writeSet, s subtree, all bellows.Range) {
+	if !s.at.Part() {
+		g.addSubtree(w, s)
+		return
+	}
+	for i, o := range w.tree {
+		at, ok := delta.Extends(o.at, s.at, all)
+		if !ok {
+			continue
+		}
+		o.bundle.Merge(&s.bundle.Set)
+		s.bundle.Drop()
+		o.at = at
+		if at.Part() {
+			w.tree[i] = o
+			return
+		}
+		w.tree = slices.Delete(w.tree, i, i+1)
+		g.addSubtree(w, o)
+		return
+	}
+	w.tree = append(w.tree, s)
+}
+
 // addSubtree adds a subtree's sum and joins it with its sibling, as long as that is here, into their parent's: what a
 // node sends are sums over aligned groups of splits (TestAFlushIsSummedAlongTheTree). Only siblings are joined, so
 // that the sum is that of the one tree, whichever splits run here (delta.Sum; planted: cousins-merged). A subtree
@@ -191,6 +223,9 @@ func (g *gatherer) addSubtree(w *writeSet, s subtree) {
 			continue
 		}
 		for i, o := range w.tree {
+			if o.at.Part() {
+				continue
+			}
 			if o.at != delta.Sibling(s.at) && !(planted.On("cousins-merged") && o.at.Level == s.at.Level) {
 				continue
 			}
@@ -220,7 +255,7 @@ func (g *gatherer) sum(w *writeSet) (several *delta.Bundle) {
 	for i := range w.tree {
 		w.tree[i].add()
 	}
-	if w.counts != nil { // some split has ended its clock
+	if w.counts != nil { // of some unit, which has a place in the tree
 		w.tree[0].bundle.TakeAll(&w.counts.Set)
 		w.counts.Drop()
 		w.counts = nil

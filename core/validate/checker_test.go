@@ -80,6 +80,13 @@ func push(change func(*wire.Push)) *wire.Push {
 	return m
 }
 
+// pushOfUnits returns a push with the deltas of some units of a split's clock.
+func pushOfUnits(begin, end int) *wire.Push {
+	return push(func(m *wire.Push) {
+		m.Chunks[1].Subtree = wire.Subtree{Index: 2, Items: bellows.Range{Begin: begin, End: end}}
+	})
+}
+
 func rows(change func(*wire.RowsPart)) *wire.Rows {
 	m := &wire.Rows{Incarnation: 1, Parts: []wire.RowsPart{{Pair: pair(0, 0), Rows: []uint32{1, 2}, Values: make([]float32, 4)}}}
 	change(&m.Parts[0])
@@ -206,6 +213,9 @@ var pushes = []attempt{
 	{worker, lane0, push(func(m *wire.Push) { m.Chunks[1].Pair = pair(9, 0) }), "the table of part 1 is 9"},
 	{worker, lane0, push(func(m *wire.Push) { m.Chunks[1].Subtree.Index = 2 }), "the first split of part 1 is 4, not from 0 to 3"},
 	{worker, lane0, push(func(m *wire.Push) { m.Chunks[1].Subtree = wire.Subtree{Level: 31, Index: 1} }), "the first split of part 1"},
+	{worker, lane0, pushOfUnits(5, 9), ""},
+	{worker, lane0, pushOfUnits(4, 9), "the first item of part 1 is 4, not from 5 to 15"},
+	{worker, lane0, pushOfUnits(5, 16), "the end of the items of part 1 is 16, not from 5 to 15"},
 	{worker, lane0, push(func(m *wire.Push) { m.Chunks[0].Rows[0] = 3 }), "a row of part 0 is 3, not from 0 to 2"},
 	{worker, lane0, push(func(m *wire.Push) { m.Chunks[0].Rows = make([]uint32, 4) }), "the number of rows of part 0 is 4"},
 	{worker, lane0, push(func(m *wire.Push) { m.Chunks[0].Values = nil }), "the number of values of part 0 is 0, not 4"},

@@ -166,7 +166,8 @@ func (ck *Checker) piece(_ wire.Envelope, m *wire.Piece) *breach {
 		if m.Keys != nil {
 			most = ck.cfg.Route.Cut(t).Most()
 		}
-		return cmp.Or(within("the number of rows of the change", -1, int64(m.Count), 0, int64(most)), clock(-1, m.Clock), within("the first split", -1, int64(m.Subtree.Index)<<m.Subtree.Level, 0, int64(ck.cfg.Route.Splits()-1)), ck.chunk(-1, &c))
+		return cmp.Or(within("the number of rows of the change", -1, int64(m.Count), 0, int64(most)), clock(-1, m.Clock),
+			subtree(ck, -1, max(m.Clock, 0), m.Subtree), ck.chunk(-1, &c))
 	}
 	return exactly("the number of values", -1, int64(len(m.Values)+len(m.Rows)+len(m.Keys)), 0)
 }

@@ -363,7 +363,7 @@ func (ck *Checker) push(e wire.Envelope, m *wire.Push) *breach {
 		if b := ck.ref("the partition", i, c.Ref); b != nil {
 			return b
 		}
-		if b := within("the first split", i, int64(c.Subtree.Index)<<c.Subtree.Level, 0, int64(ck.cfg.Route.Splits()-1)); b != nil {
+		if b := subtree(ck, i, m.Clock, c.Subtree); b != nil {
 			return b
 		}
 		if b := ck.chunk(i, c); b != nil {
@@ -377,6 +377,15 @@ func (ck *Checker) push(e wire.Envelope, m *wire.Push) *breach {
 		}
 	}
 	return ck.leases(m.Leases)
+}
+
+// subtree checks that a subtree has splits of the job; or, of one split, items of a clock.
+func subtree(ck *Checker, at int, c bellows.Clock, t wire.Subtree) *breach {
+	b := within("the first split", at, int64(t.Index)<<t.Level, 0, int64(ck.cfg.Route.Splits()-1))
+	if b != nil || !t.Part() {
+		return b
+	}
+	return ck.items(at, &bellows.Unit{Split: bellows.SplitID(t.Index), Clock: c, Items: t.Items})
 }
 
 // leases end once each: their partitions ascend.

@@ -114,9 +114,7 @@ func (b *Batch) Add(e Envelope) error {
 
 // fail keeps the message that is being added from travelling.
 func (b *Batch) fail(err error) {
-	if b.err == nil {
-		b.err = err
-	}
+	b.err = cmp.Or(b.err, err)
 }
 
 // tooLong is why a message does not travel.

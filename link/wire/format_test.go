@@ -144,7 +144,7 @@ func TestGoldenNarrow(t *testing.T) {
 		for name, m := range map[string]Message{
 			"rows": &Rows{Request: 21, Parts: []RowsPart{{Pair: Pair{Ref: ref}, Commit: 24, Complete: 25, Rows: []uint32{26}, Values: values}, {Commit: 24, Complete: 25, Values: values[:1]}}},
 			"push": &Push{Flush: bellows.FlushID{Client: 6, Incarnation: 1, Seq: 7}, Clock: 16, Pairs: []Pair{{ref, 5}},
-				Chunks: []Chunk{{Pair{ref, 5}, Subtree{2, 7}, nil, nil, values}}},
+				Chunks: []Chunk{{Pair{ref, 5}, Subtree{Level: 2, Index: 7}, nil, nil, values}}},
 		} {
 			b := narrowBatch(f)
 			require.NoError(t, b.Add(Envelope{From: Address{1, Client, 0}, To: Address{2, Lane, 3}, Message: m}))

@@ -72,20 +72,9 @@ type Piece struct {
 func (m *Piece) Hold(keys, rows, values int) {
 	m.payload = memory.Get(8*max(keys, 0) + 4*max(rows, 0) + 4*values)
 	at := m.payload
-	if keys >= 0 {
-		m.Keys = []bellows.Key{}
-		if keys > 0 {
-			m.Keys, at = memory.Words[bellows.Key](at[:8*keys]), at[8*keys:]
-		}
-	}
-	if rows >= 0 {
-		m.Rows = []uint32{}
-		if rows > 0 {
-			m.Rows, at = memory.Words[uint32](at[:4*rows]), at[4*rows:]
-		}
-	}
+	m.Keys, m.Rows = memory.Front[bellows.Key](&at, keys), memory.Front[uint32](&at, rows)
 	if values > 0 {
-		m.Values = memory.Words[float32](at[:4*values])
+		m.Values = memory.Front[float32](&at, values)
 	}
 }
 
@@ -114,6 +103,7 @@ func (m *Piece) encode(b *Batch) {
 	b.u64(uint64(m.Sum))
 	b.idCount(m.Rows, m.Keys)
 	b.count(len(m.Values))
+	b.items(m.Subtree)
 	b.ids(m.Rows, m.Keys)
 	array(b, m.Values)
 }
@@ -125,12 +115,13 @@ func (m *Piece) decode(payload []byte) error {
 		r.Fail(errNumber)
 	}
 	r.Reserved(2)
-	m.Subtree = r.subtree()
+	at, part := r.subtree()
 	m.Clock, m.Route = bellows.Clock(r.U32()), bellows.RouteVersion(r.U32())
 	m.First, m.Count = r.U32(), r.U32()
 	m.Commit, m.Newest, m.Ended = bellows.CommitNumber(r.U64()), bellows.CommitNumber(r.U64()), bellows.CommitNumber(r.U64())
 	m.Sum = audit.Sum(r.U64())
 	ids, values := r.U32(), r.U32()
+	m.Subtree = r.items(at, part)
 	m.Rows, m.Keys = r.IDs(ids)
 	m.Values = raw.Words[float32](&r.Reader, values)
 	return cmp.Or(r.Err, r.End())

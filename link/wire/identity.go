@@ -110,18 +110,44 @@ func (r *reader) mode() Mode {
 	return m
 }
 
+// subtree encodes a subtree in the fixed part of a payload. If it is a part of a clock, its items precede the lists
+// (Batch.items).
 func (b *Batch) subtree(t Subtree) {
 	b.u32(t.Index)
 	b.u8(t.Level)
-	b.zeros(3)
+	b.flag(t.Items != bellows.Range{})
+	b.zeros(2)
 }
 
-// subtree refuses what reaches beyond the last split that has a number.
-func (r *reader) subtree() Subtree {
-	t := Subtree{Index: r.U32(), Level: r.U8()}
-	r.Reserved(3)
+// items encodes the items of a subtree that is a part of a clock; nothing for another.
+func (b *Batch) items(t Subtree) {
+	if t.Items != (bellows.Range{}) {
+		b.span(t.Items)
+	}
+}
+
+func (b *Batch) span(r bellows.Range) {
+	b.u64(uint64(r.Begin))
+	b.u64(uint64(r.End))
+}
+
+// subtree refuses what reaches beyond the last split that has a number. It reports whether the items follow.
+func (r *reader) subtree() (t Subtree, part bool) {
+	t = Subtree{Index: r.U32(), Level: r.U8()}
+	part = r.Flag()
+	r.Reserved(2)
 	if t.Level > 32 || uint64(t.Index)>>(32-t.Level) != 0 {
 		r.Fail(errSubtree)
+	}
+	return t, part
+}
+
+// items decodes the items of a part of a clock, which has some, of one split.
+func (r *reader) items(t Subtree, part bool) Subtree {
+	if part {
+		if t.Items = r.Span(); t.Items.Len() == 0 || t.Level > 0 {
+			r.Fail(errNumber)
+		}
 	}
 	return t
 }

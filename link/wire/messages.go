@@ -172,7 +172,7 @@ type Push struct {
 }
 
 // Chunk is a sum of deltas for rows of one partition: those of the splits of one aligned subtree of
-// the binary tree over split ids (architecture, "Determinism").
+// the binary tree over split ids, or those of some units of one split's clock.
 type Chunk struct {
 	Pair
 	Subtree Subtree
@@ -181,11 +181,16 @@ type Chunk struct {
 	Values  []float32
 }
 
-// Subtree names the splits [Index<<Level, (Index+1)<<Level).
+// Subtree names the splits [Index<<Level, (Index+1)<<Level). If the clock of a split is divided into units, it may
+// also name some of them, which follow each other, by their items.
 type Subtree struct {
 	Level uint8
 	Index uint32
+	Items bellows.Range // of one split: those of the units that are meant; empty: all of its clock, or several splits
 }
+
+// Part reports whether only a part of a split's clock is meant.
+func (t Subtree) Part() bool { return t.Items.Begin < t.Items.End }
 
 // LeaseEnd ends an exclusive lease as part of a flush.
 type LeaseEnd struct {

@@ -56,6 +56,7 @@ func (m *Push) encode(b *Batch) {
 		b.count(len(m.Leases[i].Values))
 	}
 	for i := range m.Chunks {
+		b.items(m.Chunks[i].Subtree)
 		b.ids(m.Chunks[i].Rows, m.Chunks[i].Keys)
 		b.values(m.Chunks[i].Ref, m.Chunks[i].Values)
 	}
@@ -87,9 +88,7 @@ func (m *Push) decode(payload []byte) error {
 	}
 	m.Leases = slices.Grow(m.Leases[:0], int(leases))[:leases]
 	for i := range m.Leases {
-		e := &m.Leases[i]
-		e.Pair = heads.pair()
-		e.Values = raw.Words[float32](&r.Reader, heads.U32())
+		m.Leases[i] = LeaseEnd{heads.pair(), raw.Words[float32](&r.Reader, heads.U32())}
 	}
 	return cmp.Or(heads.Err, r.End())
 }
@@ -113,10 +112,7 @@ var noDone Done
 
 // pushedDone adds the fields of a done that the push carrying it does not have.
 func (b *Batch) pushedDone(m *Push) {
-	d := m.Done
-	if d == nil {
-		d = &noDone
-	}
+	d := cmp.Or(m.Done, &noDone)
 	b.count(len(d.Results))
 	b.flag(m.Done != nil)
 	b.flag(d.Deferrable)
@@ -129,8 +125,7 @@ func (b *Batch) pushedDone(m *Push) {
 		u := &d.Results[i].Unit
 		b.u32(uint32(u.Split))
 		b.u32(uint32(u.Clock))
-		b.u64(uint64(u.Items.Begin))
-		b.u64(uint64(u.Items.End))
+		b.span(u.Items)
 		b.count(len(d.Results[i].Values))
 		b.zeros(4)
 	}
@@ -218,20 +213,14 @@ func (d *Done) decodeSent(r *reader) {
 }
 
 func (r *reader) unit() bellows.Unit {
-	u := bellows.Unit{Split: bellows.SplitID(r.U32()), Clock: bellows.Clock(r.U32())}
-	begin, end := r.U64(), r.U64()
-	if begin > end || end > math.MaxInt {
-		r.Fail(errNumber)
-		return u
-	}
-	u.Items = bellows.Range{Begin: int(begin), End: int(end)}
-	return u
+	return bellows.Unit{Split: bellows.SplitID(r.U32()), Clock: bellows.Clock(r.U32()), Items: r.Span()}
 }
 
 func (c *Chunk) decode(head, arrays *reader, w *widened) {
 	var f vec.Format
 	c.Ref, f = head.part()
-	c.Generation, c.Subtree = bellows.Generation(head.U32()), head.subtree()
+	c.Generation = bellows.Generation(head.U32())
+	c.Subtree = arrays.items(head.subtree())
 	ids, values := head.U32(), head.U32()
 	c.Rows, c.Keys = arrays.IDs(ids)
 	c.Values = w.values(arrays, c.Ref.Table, f, values, ids)

@@ -59,6 +59,10 @@ func (s sampler) unit() bellows.Unit {
 }
 
 func (s sampler) subtree() Subtree {
+	if s.IntN(4) == 0 {
+		begin := s.IntN(1 << 40)
+		return Subtree{Index: s.Uint32(), Items: bellows.Range{Begin: begin, End: begin + 1 + s.IntN(1000)}}
+	}
 	level := uint8(s.IntN(33))
 	return Subtree{Level: level, Index: uint32(uint64(s.Uint32()) >> level)}
 }

@@ -10,7 +10,7 @@ import "fmt"
 // Roles name the process that dies, as seen from a change, or what else is lost:
 //   - source: the lane that has the partition, the node that has the split or leaves, a lane whose partitions are cut, or one
 //     that reports what it holds;
-//   - target: the lane or node that gets the partition or the split, the heir of a node that leaves, the node that joins;
+//   - target: the lane or node that gets the partition or the split, or would get it, the heir of a node that leaves, the node that joins;
 //   - third server: a server that only takes the records;
 //   - writer: a worker with a flush on its way, or held and not numbered;
 //   - leaser: a worker with a lease;

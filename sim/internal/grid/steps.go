@@ -14,6 +14,10 @@ type Subject struct {
 	Split bellows.SplitID      // that moves
 	Node  bellows.NodeID       // that leaves or joins, or that gets the split
 	Term  bellows.Term         // of the controller that follows
+
+	// Opens and Ends report whether a record makes a part of the split's clock count, with deltas for a BSP table, and
+	// whether it makes the last of the clock count.
+	Opens, Ends func(r *wire.Record) bool
 }
 
 // Step is a part of a change: some messages that go together. The changes are
@@ -23,7 +27,8 @@ type Subject struct {
 //   - leave: a node with a lane and a client is drained, and leaves;
 //   - join: a node joins, with a lane and a client;
 //   - cut: a cut of the job is taken;
-//   - follow: another controller follows one that is gone.
+//   - follow: another controller follows one that is gone;
+//   - half: a clock of a split is divided, and its first units count.
 type Step struct {
 	Change string
 	Name   string
@@ -98,6 +103,10 @@ var Steps = [...]Step{
 	{Change: "follow", Name: "made up for", of: recordsOf},
 	{Change: "follow", Name: "told", of: isRouteOf},
 	{Change: "follow", Name: "dispatched", of: isDispatchOf},
+
+	{Change: "half", Name: "counted", Says: true, of: opensClock},
+	{Change: "half", Name: "gathered", of: opensClock, until: endsClock},
+	{Change: "half", Name: "completed", Says: true, of: endsClock},
 }
 
 // change reports whether a change of the route is about the subject.
@@ -134,6 +143,23 @@ func announced(c change) test {
 		return m.Begin == nil && slices.ContainsFunc(m.Changes, func(one bellows.Control) bool { return c(s, &one) })
 	})
 }
+
+// records returns the test that records which a test finds are on their way to lanes.
+func records(find func(s *Subject, list []wire.Record) bool) test {
+	return fromController.and(is(func(s *Subject, m *wire.Records) bool { return s.Opens != nil && find(s, m.List) }))
+}
+
+func indexOf(list []wire.Record, is func(r *wire.Record) bool) int {
+	return slices.IndexFunc(list, func(r wire.Record) bool { return is(&r) })
+}
+
+// The records of a clock that is divided: the first part of it counts and the rest does not; and the rest does.
+var (
+	opensClock = records(func(s *Subject, list []wire.Record) bool {
+		return indexOf(list, s.Opens) >= 0 && indexOf(list, s.Ends) < 0
+	})
+	endsClock = records(func(s *Subject, list []wire.Record) bool { return indexOf(list, s.Ends) >= 0 })
+)
 
 func isHandoff(cancel bool) test {
 	return is(func(s *Subject, m *wire.Handoff) bool {

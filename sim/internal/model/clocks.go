@@ -37,7 +37,8 @@ func (j *Job) initial(t bellows.TableID) []float32 {
 }
 
 // sumClock adds a clock's deltas to sums, each value along the binary tree over split ids: the lower
-// half of a subtree first, splits that do not touch the row left out.
+// half of a subtree first, splits that do not touch the row left out. A split is the sum of its units, one after the
+// other.
 func (j *Job) sumClock(c bellows.Clock, state []float32) {
 	before := append([]float32(nil), state...)
 	size := 1
@@ -52,10 +53,7 @@ func (j *Job) sumClock(c bellows.Clock, state []float32) {
 				return 0, false
 			}
 			if size == 1 {
-				s := bellows.SplitID(first)
-				own, other := j.Cells(s, c)
-				return j.SumDelta(s, c, row, col, before[own*SumWidth], before[other*SumWidth]),
-					j.TouchesSum(s, c, row)
+				return j.sumUnits(bellows.SplitID(first), c, row, col, before)
 			}
 			a, hasA := sum(first, size/2)
 			b, hasB := sum(first+size/2, size/2)
@@ -71,6 +69,25 @@ func (j *Job) sumClock(c bellows.Clock, state []float32) {
 			state[at] = float32(before[at] + d)
 		}
 	}
+}
+
+// sumUnits returns the sum of what the units of a split's clock add to one value of sums, and reports whether any adds to it.
+func (j *Job) sumUnits(s bellows.SplitID, c bellows.Clock, row, col int, before []float32) (sum float32, touched bool) {
+	own, other := j.Cells(s, c)
+	n := j.Units(s, c)
+	for i := range n {
+		u := bellows.Unit{Split: s, Clock: c, Items: j.Items(s, c).Part(i, n)}
+		if !j.TouchesSum(u, row) {
+			continue
+		}
+		d := j.SumDelta(u, row, col, before[own*SumWidth], before[other*SumWidth])
+		if !touched {
+			sum, touched = d, true
+			continue
+		}
+		sum = float32(sum + d)
+	}
+	return sum, touched
 }
 
 // weightClock runs the rule of weights once for each row that a split touched in the clock.

@@ -80,6 +80,14 @@ func jobs(divided bool) (all [AllShapes]func() *Job) {
 	return all
 }
 
+// Index returns the place of the job among all: those of Jobs come first, then those of Divided.
+func (j *Job) Index() uint64 {
+	if j.Divided {
+		return AllShapes + j.Shape
+	}
+	return j.Shape
+}
+
 func newJob(shape uint64, divided bool) *Job {
 	rng := rand.New(rand.NewPCG(shape, 0x6a6f62))
 	const wide, long = Shapes + LooseShapes, Shapes + LooseShapes + WideShapes
@@ -219,9 +227,9 @@ func (j *Job) Touches(t bellows.TableID, u bellows.Unit, rows, row int) bool {
 	return j.has(t, u, row) && j.touches(t, u.Split, u.Clock, rows, row)
 }
 
-// TouchesSum reports whether some unit of a split's clock changes a row of sums.
-func (j *Job) TouchesSum(s bellows.SplitID, c bellows.Clock, row int) bool {
-	return j.touches(Sums, s, c, SumRows, row)
+// TouchesSum reports whether a unit changes a row of sums.
+func (j *Job) TouchesSum(u bellows.Unit, row int) bool {
+	return j.has(Sums, u, row) && j.touches(Sums, u.Split, u.Clock, SumRows, row)
 }
 
 // touches reports whether some unit of a split's clock changes a row.
@@ -240,10 +248,11 @@ func (j *Job) Cells(s bellows.SplitID, c bellows.Clock) (own, other int) {
 	return int(s) * 3 % SumRows, int(j.draw(drawSum, s, c, -1) % SumRows)
 }
 
-// SumDelta is the task's delta for one value of sums, given what it read in its two cells. Its
-// magnitude is anything from 2^-14 to 2^13.
-func (j *Job) SumDelta(s bellows.SplitID, c bellows.Clock, row, col int, own, other float32) float32 {
-	h := j.draw(drawSum, s, c, row*SumWidth+col)
+// SumDelta is the delta of a unit's task for one value of sums, given what it read in its two cells. Its
+// magnitude is anything from 2^-14 to 2^13. Units of one clock add differently.
+func (j *Job) SumDelta(u bellows.Unit, row, col int, own, other float32) float32 {
+	i, _ := j.Share(u)
+	h := j.draw(drawSum, u.Split, u.Clock, i*SumRows*SumWidth+row*SumWidth+col)
 	base := float32(int32(h)) / (1 << 31)
 	scale := float32(1)
 	for range h >> 32 % 15 {

@@ -8,8 +8,9 @@ import (
 )
 
 // A divided job is another of its shape in which the clocks of splits are divided into units, some into two, some into three, some not.
-// Of what a split does in a clock each unit does its share, table by table and row by row, so that the tables end with the same bits as
-// those of the job that is not divided (P7).
+// Of what a split does in a clock each unit does its share, table by table and row by row, so that most tables end with the same bits as
+// those of the job that is not divided. To sums several units of a clock may add, to the same rows: there the bits are those of the division
+// alone, whichever nodes run the units (P7).
 //
 // How far a split is, is counted in steps: a unit is one. Consistency speaks of clocks: Steps and ClocksIn are the ways between the two.
 
@@ -84,26 +85,30 @@ func (j *Job) Share(u bellows.Unit) (i, n int) {
 	return i, n
 }
 
-// whose is which of n units of a clock has to do with a row of a table. All of sums is one unit's, since what is added there depends on what it
-// reads there.
+// whose is which of n units of a clock has to do with a row of a table. To rows of sums several may add (has).
 func whose(t bellows.TableID, s bellows.SplitID, c bellows.Clock, row, n int) int {
-	if t == Sums {
-		row = int(s)
-	}
 	return (row + int(t) + int(c)) % n
 }
 
 // has reports whether a unit has to do with a row of a table, if its clock has.
 func (j *Job) has(t bellows.TableID, u bellows.Unit, row int) bool {
 	i, n := j.Share(u)
+	if n > 1 && t == Sums && (j.wholeSums(u) || (row+i)%3 > 0) {
+		return true
+	}
 	return n == 1 || whose(t, u.Split, u.Clock, row, n) == i
 }
 
-// AddsSums reports whether a unit is the one of its clock that adds to sums, and whether that one comes before it.
-func (j *Job) AddsSums(u bellows.Unit) (itself, before bool) {
+// wholeSums reports whether a unit adds to all rows of sums that its clock touches.
+func (j *Job) wholeSums(u bellows.Unit) bool {
 	i, n := j.Share(u)
-	adds := whose(Sums, u.Split, u.Clock, 0, n)
-	return adds == i, adds < i
+	return n == 1 || j.draw(drawUnits, u.Split, u.Clock, 1+i)%2 == 0
+}
+
+// Consecutive reports whether a unit adds to consecutive rows of a table where its clock does.
+func (j *Job) Consecutive(t bellows.TableID, u bellows.Unit) bool {
+	_, n := j.Share(u)
+	return n == 1 || t == Sums && j.wholeSums(u)
 }
 
 // Apart reports whether the units of a flush leave one of a clock of theirs to another flush; together, whether they have several of a clock.

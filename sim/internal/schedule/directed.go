@@ -14,10 +14,11 @@ const (
 )
 
 // Directed is the schedule of a seed in which nothing befalls the job by itself: whoever plays it says what does (package grid). What the job computes and in which order, its
-// limits and the times of its messages are drawn as in any other. ahead: splits are dispatched several clocks ahead; complete: the last server has a client, too.
-func Directed(seed uint64, ahead, complete bool) *Schedule {
+// limits and the times of its messages are drawn as in any other. ahead: splits are dispatched several clocks ahead; complete: the last server has a client, too;
+// divided: the job divides clocks, else it may.
+func Directed(seed uint64, ahead, complete, divided bool) *Schedule {
 	s := New(seed)
-	if s.Job = model.Jobs[seed%model.Shapes](); s.divides {
+	if s.Job = model.Jobs[seed%model.Shapes](); s.divides || divided {
 		s.Job = model.Divided[seed%model.Shapes]()
 	}
 	s.KeepFrom, s.TurnAt = Never, Never

@@ -87,7 +87,6 @@ func (w *Life) Draw(t *client.Task, node bellows.NodeID, c *client.Client, fx *c
 	}
 	reads := w.Rng.IntN(len(groups)) // of brief tasks
 	_, units := w.Job.Share(t.Unit)
-	adds, _ := w.Job.AddsSums(t.Unit)
 	for i, all := range groups {
 		if w.Chance(300) {
 			groups[i] = all[:2]
@@ -95,11 +94,8 @@ func (w *Life) Draw(t *client.Task, node bellows.NodeID, c *client.Client, fx *c
 		if i > 0 && w.Chance(300) {
 			groups[i] = groups[i][1:]
 		}
-		switch {
-		case i != reads && (w.Job.Brief || units > 1 && i > 0):
+		if i != reads && (w.Job.Brief || units > 1 && i > 0) {
 			groups[i] = all[1:2]
-		case i == 0 && !adds && !w.Job.Loose:
-			groups[i] = all[2:]
 		}
 	}
 	for w.Prefetches > 0 && len(groups) < groupsMost && w.Chances.IntN(1000) < w.Prefetches {

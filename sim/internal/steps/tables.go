@@ -150,7 +150,7 @@ func (s *Script) push(t bellows.TableID, rows int, deltas func(row int, to []flo
 	}
 	x := s.of.Job.Touch(t, s.unit.Split, s.unit.Clock, rows)
 	d := s.of.zeros(0)
-	if _, n := s.of.Job.Share(s.unit); x.End > 0 && (n == 1 || t == model.Sums) {
+	if x.End > 0 && s.of.Job.Consecutive(t, s.unit) {
 		for row := x.First; row < x.End; row++ {
 			d = deltas(row, d)
 		}

@@ -9,11 +9,11 @@ import (
 	"bellows/table"
 )
 
-// Sum holds a row of sums, which is BSP, against the model, bit by bit. What is exact clock by clock cannot go back.
+// Sum holds a row of sums, which is BSP, against the model, bit by bit: what the clock before has left, and what the task itself has added.
+// Such a value, exact clock by clock, cannot go back.
 func (t *Task) Sum(row int, got []float32) {
 	d := [model.SumWidth]float32{}
-	_, before := t.w.Job.AddsSums(t.unit) // another unit of this clock, which read what this one may not
-	mine := (t.added[model.Sums] || before) && t.w.Job.TouchesSum(t.unit.Split, t.unit.Clock, row)
+	mine := t.added[model.Sums] && t.w.Job.TouchesSum(t.unit, row)
 	if mine {
 		own, other := t.w.Job.Cells(t.unit.Split, t.unit.Clock)
 		at := t.w.Job.SumsAt[t.unit.Clock]
@@ -94,7 +94,7 @@ func (t *Task) Columns(tab bellows.TableID, row int, values []float32) {
 		}
 		added := t.w.Job.Columns(tab)[split][row]
 		if split == int(t.unit.Split) {
-			if own := added[t.steps(tab)]; n != own {
+			if own := t.own(tab, func(n model.Step) int32 { return added[n] }); n != own {
 				t.violated("P2: %v reads its own column of %s[%d] = %d; it has added %d", t, name, row, n, own)
 			}
 			continue
@@ -117,7 +117,7 @@ func (t *Task) number(name string, row, split int, n, least, most, seen int32) {
 }
 
 // Word holds a row of words against the model, as Columns does. Where its rule does not just add, a split sees what it has added from the commit
-// on, as it sees what others have.
+// on, as it sees what others have. Where it adds, a unit of a divided clock sees its own additions, and no other unit of that clock does.
 func (t *Task) Word(row int, values []float32) {
 	need, known := t.mustSee(model.Words), t.maySee(model.Words)
 	seen := &t.seen().words[row]
@@ -125,8 +125,9 @@ func (t *Task) Word(row int, values []float32) {
 		added := func(n model.Step) int32 { return t.w.Job.WordAdded(split, row, n) }
 		n, least, most := int32(v)-model.WordStart, added(need[split]), added(known[split])
 		if split == int(t.unit.Split) && t.w.Job.WordsAdd() {
-			least = added(t.steps(model.Words))
-			most = least
+			least = t.own(model.Words, added)
+			t.number("words", row, split, n, least, least, least)
+			continue
 		}
 		t.number("words", row, split, n, least, most, seen[split])
 		seen[split] = n
@@ -151,6 +152,7 @@ func (t *Task) State(row int, held, added float32) {
 	least, most := t.mustSee(model.State), t.maySee(model.State)
 	own := t.steps(model.State)
 	least[t.unit.Split], most[t.unit.Split] = own, own
+	added -= float32(t.self(model.State, func(n model.Step) int32 { return t.w.Job.OwnTotal(row, t.unit.Split, n) }))
 	t.total(row, added, &least, &most)
 	t.others(row, int32(added)-t.w.Job.OwnTotal(row, t.unit.Split, own))
 }

@@ -93,20 +93,33 @@ func (t *Task) SumDelta(row int) [model.SumWidth]float32 {
 	return t.sumDelta(row, t.cells[0], t.cells[1])
 }
 
-// sumDelta is what is added to a row of sums in the task's clock by who has read that in its two cells.
+// sumDelta is what the task adds to a row of sums when it has read that in its two cells.
 func (t *Task) sumDelta(row int, own, other float32) (d [model.SumWidth]float32) {
 	for col := range d {
-		d[col] = t.w.Job.SumDelta(t.unit.Split, t.unit.Clock, row, col, own, other)
+		d[col] = t.w.Job.SumDelta(t.unit, row, col, own, other)
 	}
 	return d
 }
 
-// steps is how many of its split's units the task sees in a table: those before it, and itself, if it has added to it.
+// steps returns how many of its split's units the task sees in a table, without itself: those before it or, under BSP, those of earlier clocks.
 func (t *Task) steps(tab bellows.TableID) model.Step {
-	if t.added[tab] {
-		return t.step + 1
+	if t.w.Bound(tab, t.unit.Clock) == table.BSP {
+		return t.w.Job.Steps(int(t.unit.Split), t.unit.Clock)
 	}
 	return t.step
+}
+
+// own returns what the task sees of its split's additions to a value: those of steps, and its own. At returns the sum over the split's first units.
+func (t *Task) own(tab bellows.TableID, at func(model.Step) int32) int32 {
+	return at(t.steps(tab)) + t.self(tab, at)
+}
+
+// self returns what the task has added to a value itself.
+func (t *Task) self(tab bellows.TableID, at func(model.Step) int32) int32 {
+	if !t.added[tab] {
+		return 0
+	}
+	return at(t.step+1) - at(t.step)
 }
 
 func (t *Task) seen() *seen {

@@ -30,6 +30,19 @@ func Words[T Word](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/Size[T]())
 }
 
+// Front takes an array of n elements from the front of b, which begins after it then: nil if n is negative, and empty if it is 0.
+func Front[T Word](b *[]byte, n int) []T {
+	switch {
+	case n < 0:
+		return nil
+	case n == 0:
+		return []T{}
+	}
+	list := Words[T]((*b)[:n*Size[T]()])
+	*b = (*b)[n*Size[T]():]
+	return list
+}
+
 // Turn reverses the bytes of each element.
 func Turn[T Word](b []byte) {
 	for n := Size[T](); len(b) >= n; b = b[n:] {

@@ -7,8 +7,10 @@ package raw
 import (
 	"encoding/binary"
 	"errors"
+	"math"
 
 	"bellows"
+	"bellows/link/wire/internal/fields"
 	"bellows/link/wire/internal/memory"
 )
 
@@ -91,6 +93,16 @@ func (r *Reader) U64() uint64 {
 		return binary.LittleEndian.Uint64(b)
 	}
 	return 0
+}
+
+// Span reads a range of items, which does not end before it begins.
+func (r *Reader) Span() bellows.Range {
+	begin, end := r.U64(), r.U64()
+	if begin > end || end > math.MaxInt {
+		r.Fail(fields.ErrNumber)
+		return bellows.Range{}
+	}
+	return bellows.Range{Begin: int(begin), End: int(end)}
 }
 
 // Reserved passes over n bytes that are zero in this version.
