@@ -8,6 +8,7 @@ import (
 	"bellows/core"
 	"bellows/core/checkpoint"
 	"bellows/core/claim"
+	"bellows/core/finish"
 	"bellows/core/journal"
 	"bellows/core/liveness"
 	"bellows/core/planted"
@@ -129,9 +130,9 @@ type Controller struct {
 	agenda agenda
 
 	// Where the job is.
-	opened  bool // Start was called
-	begun   bool // the first tasks have left
-	closing closing
+	opened bool // Start was called
+	begun  bool // the first tasks have left
+	ending *finish.Ending
 
 	// How long it has waited for what is next.
 	waits    liveness.Wait
@@ -160,6 +161,7 @@ func New(job core.Job, opt Options) *Controller {
 		TailMax: cfg.Limits.Tail, Confirms: cfg.Confirms})
 	c.roster = roster.New(job, roster.Options{Term: c.cfg.Term, Stays: cfg.Stays})
 	c.cut = checkpoint.NewCutter(c.cfg.Job, c.cfg.Term)
+	c.ending = finish.New(&c.cfg.Job, c.cfg.Term, cfg.Collector)
 	c.dispatcher.c = c
 	return c
 }
@@ -191,7 +193,7 @@ func (c *Controller) Start(fx *Effects) {
 // begin dispatches the first tasks, if nobody is waited for and it has not been done. One that
 // follows another asks the lanes instead, and begins when it knows what they know.
 func (c *Controller) begin(fx *Effects) {
-	if c.begun || !c.opened || c.closing.outcome != nil {
+	if c.begun || !c.opened || c.ending.Begun() {
 		return
 	}
 	if c.recovery != nil {
@@ -216,7 +218,7 @@ func (c *Controller) begin(fx *Effects) {
 // takeReady lets the job begin when the last node is ready. A node that has made another job ends this one.
 func (c *Controller) takeReady(n bellows.NodeID, job bellows.Fingerprint, fx *Effects) {
 	c.roster.Ready(n)
-	if want := c.cfg.Fingerprint; want != (bellows.Fingerprint{}) && job != want && c.closing.outcome == nil {
+	if want := c.cfg.Fingerprint; want != (bellows.Fingerprint{}) && job != want && !c.ending.Begun() {
 		c.end(&Outcome{Kind: bellows.Config, Reason: fmt.Sprintf("node %d has made another job than node %d: what differs is %s",
 			n, c.cfg.Controller.Node, want.Differs(job))}, fx)
 	}
@@ -296,9 +298,9 @@ func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 		case *wire.Shard:
 			c.takeShard(e.From, m, fx)
 		case *wire.Slab:
-			c.takeSlab(e.From, m, fx)
+			c.takeState(e.From, c.ending.TakeSlab(e.From, m, c.nowMillis, &fx.Outbox), fx)
 		case *wire.Collected:
-			c.takeCollected(e.From, m, fx)
+			c.takeState(e.From, c.ending.TakeCollected(e.From, m, c.nowMillis), fx)
 		}
 	}
 	c.conclude(fx)
@@ -307,7 +309,7 @@ func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 // fail ends the job by what a task or an actor has said, whose cause is kept where it was in this
 // process. A controller that follows another knows first who takes part and what counts (decided).
 func (c *Controller) fail(from wire.Address, m *wire.Failed, fx *Effects) {
-	if c.closing.outcome != nil {
+	if c.ending.Begun() {
 		return
 	}
 	kind := m.Kind
@@ -330,8 +332,8 @@ func (c *Controller) fail(from wire.Address, m *wire.Failed, fx *Effects) {
 // finished, later tasks are left in the queue. A second one changes nothing.
 func (c *Controller) Interrupt(fx *Effects) {
 	fx.Era = c.cfg.Era
-	c.agenda.interrupt = c.agenda.interrupt || c.closing.outcome == nil
-	if c.begun && c.closing.outcome == nil {
+	c.agenda.interrupt = c.agenda.interrupt || !c.ending.Begun()
+	if c.begun && !c.ending.Begun() {
 		c.drain()
 	}
 }
@@ -355,7 +357,7 @@ func (c *Controller) Progress() (complete, furthest bellows.Clock, commit bellow
 
 // Left is how many items are to be visited until an interrupted job comes to the point from which it can go on.
 func (c *Controller) Left() (items int) {
-	if !c.agenda.draining || c.closing.outcome != nil {
+	if !c.agenda.draining || c.ending.Begun() {
 		return 0
 	}
 	return c.claims.Unfinished()
@@ -369,10 +371,10 @@ func (c *Controller) Begun() bool { return c.begun }
 func (c *Controller) Recovering() bool { return c.opened && c.recovery != nil && c.roster.AllReady() }
 
 // Ending reports whether the job is to end, so that it is saved no more.
-func (c *Controller) Ending() bool { return c.closing.outcome != nil }
+func (c *Controller) Ending() bool { return c.ending.Begun() }
 
 // Collecting reports whether everybody has closed and the state is on its way.
-func (c *Controller) Collecting() bool { return c.closing.collecting && !c.closing.over }
+func (c *Controller) Collecting() bool { return c.ending.Collecting() }
 
 // Awaits reports whether a node has not said yet that it is ready.
 func (c *Controller) Awaits(n bellows.NodeID) bool { return c.roster.Awaits(n) }

@@ -38,7 +38,7 @@ func (c *Controller) CutAt() bellows.CommitNumber {
 
 // takeShard takes a lane's report about the cut.
 func (c *Controller) takeShard(from wire.Address, m *wire.Shard, fx *Effects) {
-	if c.closing.outcome != nil {
+	if c.ending.Begun() {
 		return
 	}
 	report := c.cut.TakeShard(from, m, c.roster.Route(), c.nowMillis)
@@ -51,7 +51,7 @@ func (c *Controller) takeShard(from wire.Address, m *wire.Shard, fx *Effects) {
 
 // tryCut makes the record of a cut as soon as that is possible at the end of a step.
 func (c *Controller) tryCut(fx *Effects) {
-	if c.closing.outcome != nil || c.recovery != nil || !c.begun || c.claims.Outstanding() == 0 || !c.cut.Ready(c.claims.Progress(), c.nowMillis) {
+	if c.ending.Begun() || c.recovery != nil || !c.begun || c.claims.Outstanding() == 0 || !c.cut.Ready(c.claims.Progress(), c.nowMillis) {
 		return
 	}
 	c.control(bellows.Control{Kind: bellows.CutTables})
@@ -63,7 +63,7 @@ func (c *Controller) tryCut(fx *Effects) {
 // holds keeps a flush from its number that would leave something half gathered at the record of a cut, and reports
 // whether it did.
 func (c *Controller) holds(a journal.Arrival, fx *Effects) bool {
-	if c.closing.outcome != nil {
+	if c.ending.Begun() {
 		return false
 	}
 	held, giveUp := c.cut.Hold(a, c.claims.Outstanding(), c.agenda.staleness, c.nowMillis)
@@ -83,7 +83,7 @@ func (c *Controller) releaseHeld(fx *Effects) {
 // (LetGo).
 func (c *Controller) CutKept(commit bellows.CommitNumber, fx *Effects) {
 	fx.Era = c.cfg.Era
-	if !c.cut.Stored(commit) || c.closing.outcome != nil {
+	if !c.cut.Stored(commit) || c.ending.Begun() {
 		return
 	}
 	c.sendRecords(fx)
@@ -110,7 +110,7 @@ func (c *Controller) giveUpCut(reason string, fx *Effects) {
 		return
 	}
 	fx.Cuts = append(fx.Cuts, done)
-	if c.closing.outcome == nil {
+	if !c.ending.Begun() {
 		fx.Notices = append(fx.Notices, done.Reason)
 		c.cut.Cancel(c.roster.Lanes(), &fx.Outbox)
 	}

@@ -23,7 +23,7 @@ import (
 // takeDone numbers a flush when its turn has come, and then those that had to wait for it. After
 // the end it is nothing: the commit that ends the job has been told.
 func (c *Controller) takeDone(from wire.Address, m *wire.Done, fx *Effects) {
-	if c.closing.outcome != nil && !planted.On("done-after-end") {
+	if c.ending.Begun() && !planted.On("done-after-end") {
 		wire.Free(m)
 		return
 	}

@@ -1,7 +1,6 @@
 package coord
 
 import (
-	"errors"
 	"slices"
 
 	"bellows"
@@ -52,8 +51,8 @@ func (c *Controller) lose(n bellows.NodeID, reason string, breach bool, fx *Effe
 		return
 	}
 	fx.Losses = append(fx.Losses, reason)
-	if c.closing.outcome == nil && !breach && c.needs(n) == "" {
-		if c.conclude(fx); c.closing.outcome == nil { // a dispatch names a client by its place
+	if !c.ending.Begun() && !breach && c.needs(n) == "" {
+		if c.conclude(fx); !c.ending.Begun() { // a dispatch names a client by its place
 			c.removeLost(n, reason, fx)
 			return
 		}
@@ -61,17 +60,12 @@ func (c *Controller) lose(n bellows.NodeID, reason string, breach bool, fx *Effe
 	c.fence(n, fx)
 	c.roster.Retract(n)
 	switch {
-	case c.closing.outcome == nil:
+	case !c.ending.Begun():
 		c.end(&Outcome{Kind: bellows.Lost, Reason: reason}, fx)
-	case c.closing.collecting:
-		if c.cfg.Collector.Owes(n) {
-			c.uncollected(errors.New(reason), fx)
-		}
-		c.tellLoss(c.cfg.Collector.Open(), fx) // whose last word was perhaps not waited for
 	default:
-		c.closing.open = slices.DeleteFunc(c.closing.open, func(a wire.Address) bool { return a.Node == n })
-		c.tellLoss(c.closing.open, fx)
-		c.closeWhenAll(fx)
+		c.ending.Lose(n, reason)
+		c.ending.TellOpen(c.roster, &fx.Outbox)
+		c.proceed(fx)
 	}
 }
 
@@ -85,16 +79,6 @@ func (c *Controller) fence(n bellows.NodeID, fx *Effects) {
 	for _, l := range c.roster.Lanes() {
 		if !c.roster.Lost(l.Node) {
 			fx.Send(c.cfg.Controller, l, &wire.Fence{Term: c.cfg.Term, Node: n, Incarnation: incarnation})
-		}
-	}
-}
-
-// tellLoss tells lanes again of the end, with who is lost: they may wait for him to pass it on, and
-// have no last word and no state before.
-func (c *Controller) tellLoss(list []wire.Address, fx *Effects) {
-	for _, a := range list {
-		if a.Role == wire.Lane {
-			c.sendEnd(a, fx)
 		}
 	}
 }
@@ -124,15 +108,10 @@ func (c *Controller) needs(n bellows.NodeID) string {
 // without it: whoever else is lost then takes along what has no last word yet
 // (TestOfTwoWhoLoseEachOtherAtTheEndTheStateStays; planted: state-not-spared).
 func (c *Controller) spares(n bellows.NodeID) bool {
-	switch {
-	case c.closing.outcome == nil:
-		return c.needs(n) == ""
-	case c.closing.over || !c.collects() || planted.On("state-not-spared"):
-		return false
-	case c.closing.collecting:
-		return !c.cfg.Collector.Owes(n)
+	if c.ending.Begun() {
+		return c.ending.Spares(n, c.roster)
 	}
-	return !slices.ContainsFunc(c.roster.Route().Lanes(), func(a wire.Address) bool { return a.Node == n })
+	return c.needs(n) == ""
 }
 
 // removeLost has the job continue without a node that is lost, and of which it needs nothing. Other nodes run its

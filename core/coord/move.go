@@ -34,7 +34,7 @@ var (
 func (c *Controller) mayChange(fx *Effects) error {
 	fx.Era = c.cfg.Era
 	switch {
-	case c.closing.outcome != nil:
+	case c.ending.Begun():
 		return errOver
 	case !c.begun:
 		return errEarly
@@ -144,7 +144,7 @@ func (c *Controller) remove(a wire.Address, fx *Effects) error {
 	c.recordChange(removal, fx)
 	c.conclude(fx)
 	c.roster.StartLeaving(removal, c.nowMillis)
-	if c.closing.outcome == nil {
+	if !c.ending.Begun() {
 		c.roster.Remove(a)
 		c.log.Remove(a)
 		c.giveUpCut(c.cut.Remove(a), fx)
@@ -156,7 +156,7 @@ func (c *Controller) remove(a wire.Address, fx *Effects) error {
 // say so.
 func (c *Controller) takeAdopted(list []bellows.Control, fx *Effects) {
 	switch {
-	case c.closing.outcome != nil:
+	case c.ending.Begun():
 		return
 	case c.recovery != nil:
 		c.recovery.Excuse(list, c.roster)
@@ -206,14 +206,14 @@ func (c *Controller) MoveSplit(s bellows.SplitID, to bellows.NodeID, fx *Effects
 
 // takeRecalled takes a client's answer that it has given back what it had not begun of a split.
 func (c *Controller) takeRecalled(from wire.Address, m *wire.Recalled, fx *Effects) {
-	if c.closing.outcome == nil && c.claims.TakeRecalled(from.Node, c.roster.Route(), m) {
+	if !c.ending.Begun() && c.claims.TakeRecalled(from.Node, c.roster.Route(), m) {
 		c.finishMove(m.Split, fx)
 	}
 }
 
 // finishMove makes the move of a split that rests, and dispatches what its node has given back.
 func (c *Controller) finishMove(s bellows.SplitID, fx *Effects) {
-	if c.closing.outcome != nil {
+	if c.ending.Begun() {
 		return
 	}
 	to, ended := c.claims.FinishMove(s)
@@ -263,7 +263,7 @@ func (c *Controller) order(o *roster.Order, fx *Effects) {
 
 // takePrepared takes an owner's report of a move, and records the move if its partition may go.
 func (c *Controller) takePrepared(from wire.Address, m *wire.Prepared, fx *Effects) {
-	if c.closing.outcome != nil {
+	if c.ending.Begun() {
 		return
 	}
 	p := c.roster.TakePrepared(from, m)

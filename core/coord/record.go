@@ -42,7 +42,7 @@ func (c *Controller) conclude(fx *Effects) {
 	c.announce(fx)
 	c.claims.Send(&fx.Outbox)
 	c.publish(fx)
-	if c.closing.outcome == nil && c.claims.Outstanding() == 0 && c.begun {
+	if !c.ending.Begun() && c.claims.Outstanding() == 0 && c.begun {
 		c.idle(fx)
 	}
 }
@@ -52,7 +52,7 @@ func (c *Controller) sendRecords(fx *Effects) { c.log.Send(c.roster.Lanes(), &fx
 
 // publish reports what a lane has the records of, and asks a lane about the rest if that is worth it.
 func (c *Controller) publish(fx *Effects) {
-	c.log.Release(c.closing.over, &fx.Told)
+	c.log.Release(c.ending.Finished(), &fx.Told)
 	if c.log.ReportDue() {
 		c.confirm(fx)
 	}
@@ -60,7 +60,7 @@ func (c *Controller) publish(fx *Effects) {
 
 // confirm asks a lane how far it has come, if anything waits to be reported.
 func (c *Controller) confirm(fx *Effects) {
-	if c.recovery == nil && !c.closing.over {
+	if c.recovery == nil && !c.ending.Finished() {
 		c.log.AskLane(c.roster.Lanes(), &fx.Outbox)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"bellows"
 	"bellows/core"
+	"bellows/core/finish"
 	"bellows/core/planted"
 	"bellows/core/takeover"
 	"bellows/link/wire"
@@ -54,7 +55,7 @@ func Recover(job core.Job, opt Options, from Saved) (*Controller, error) {
 
 // ask asks the lanes of nodes that are ready what they hold, each once; of a job that has failed all.
 func (c *Controller) ask(fx *Effects) {
-	fx.Met = append(fx.Met, c.recovery.Ask(c.roster, c.closing.outcome != nil, &fx.Outbox)...)
+	fx.Met = append(fx.Met, c.recovery.Ask(c.roster, c.ending.Begun(), &fx.Outbox)...)
 }
 
 // takeHolding takes what a lane holds, and its promise.
@@ -65,11 +66,11 @@ func (c *Controller) takeHolding(from wire.Address, m *wire.Holding, fx *Effects
 		return
 	case r == nil:
 		c.log.Confirm(m.Last)
-		if c.closing.outcome == nil {
+		if !c.ending.Begun() {
 			c.log.TakeAnswer(from, m.Last)
 		}
 		return
-	case c.closing.outcome != nil:
+	case c.ending.Begun():
 		r.TakeHolding(i, m)
 		c.endAdded(m, fx)
 		return
@@ -84,7 +85,7 @@ func (c *Controller) takeHolding(from wire.Address, m *wire.Holding, fx *Effects
 
 // mayHaveLeft reports whether a node is perhaps one that has left, as a lane may say that has not answered yet.
 func (c *Controller) mayHaveLeft(n bellows.NodeID) bool {
-	return c.recovery != nil && c.closing.outcome == nil && !planted.On("leaver-judged") && c.recovery.MayHaveLeft(n, c.roster)
+	return c.recovery != nil && !c.ending.Begun() && !planted.On("leaver-judged") && c.recovery.MayHaveLeft(n, c.roster)
 }
 
 // askAdded asks the lanes that have begun since, as a lane says.
@@ -103,10 +104,10 @@ func (c *Controller) decided(r *recovery, fx *Effects) {
 			c.lose(n, fmt.Sprintf("node %d is gone: the controller before has declared it so", n), false, fx)
 		}
 	}
-	if end := r.End(); end != nil && c.closing.outcome == nil && c.claims.Outstanding() > 0 {
+	if end := r.End(); end != nil && !c.ending.Begun() && c.claims.Outstanding() > 0 {
 		c.end(&Outcome{Kind: end.Kind, Reason: end.Reason}, fx)
 	}
-	if r.failed != nil && c.closing.outcome == nil && c.claims.Outstanding() > 0 {
+	if r.failed != nil && !c.ending.Begun() && c.claims.Outstanding() > 0 {
 		c.end(r.failed, fx)
 	}
 }
@@ -134,7 +135,7 @@ func (c *Controller) askTail(fx *Effects) {
 // takeTail takes records that a lane has kept.
 func (c *Controller) takeTail(from wire.Address, m *wire.Records, fx *Effects) {
 	r := c.recovery
-	if c.closing.outcome != nil || r == nil || !r.Awaits(from, c.roster) {
+	if c.ending.Begun() || r == nil || !r.Awaits(from, c.roster) {
 		wire.Free(m)
 		return
 	}
@@ -151,13 +152,13 @@ func (c *Controller) takeTail(from wire.Address, m *wire.Records, fx *Effects) {
 func (c *Controller) recovered(fx *Effects) {
 	r := c.recovery
 	c.replay(fx)
-	if told := c.cfg.TellFrom; told > c.log.Number()+1 && c.closing.outcome == nil && !planted.On("told-and-lost") {
+	if told := c.cfg.TellFrom; told > c.log.Number()+1 && !c.ending.Begun() && !planted.On("told-and-lost") {
 		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("the job cannot be recovered: the controller before has told of record %d, and no lane has more than %d", told-1, c.log.Number())}, fx)
 	}
-	if r.driver != nil && c.closing.outcome == nil {
+	if r.driver != nil && !c.ending.Begun() {
 		c.end(&Outcome{Kind: bellows.Bug, Err: r.driver, Reason: "the job cannot be recovered: the driver does not do again what it did"}, fx)
 	}
-	if c.closing.outcome != nil {
+	if c.ending.Begun() {
 		return
 	}
 	c.recovery, c.begun = nil, true
@@ -176,7 +177,7 @@ func (c *Controller) recovered(fx *Effects) {
 			c.welcome(a, c.roster.Whole(), fx)
 		}
 	}
-	if c.decided(r, fx); c.closing.outcome == nil && !planted.On("dispatch-not-repeated") {
+	if c.decided(r, fx); !c.ending.Begun() && !planted.On("dispatch-not-repeated") {
 		c.claims.RedispatchAll()
 		c.waits.Restart(c.nowMillis)
 	}
@@ -184,7 +185,7 @@ func (c *Controller) recovered(fx *Effects) {
 		c.takeDone(d.From, d.Done, fx)
 	}
 	r.Free()
-	if c.closing.outcome == nil && c.claims.Outstanding() > 0 { // else it has ended before somebody wanted out
+	if !c.ending.Begun() && c.claims.Outstanding() > 0 { // else it has ended before somebody wanted out
 		c.drain()
 	}
 }
@@ -207,7 +208,7 @@ func (c *Controller) replay(fx *Effects) {
 		}
 		c.dispatchFirst(fx)
 	}
-	for c.log.Number() < last && r.driver == nil && c.closing.outcome == nil {
+	for c.log.Number() < last && r.driver == nil && !c.ending.Begun() {
 		one := r.At(c.log.Number() + 1)
 		switch one.Control.Kind {
 		case bellows.NoControl:
@@ -333,5 +334,8 @@ func (c *Controller) awaitLanes(fx *Effects) {
 		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("the job cannot be recovered: %v has not said what it holds for %.1f s", open[0], float64(waited)/1000)}, fx)
 		return
 	}
-	c.nameOpen("the controller has waited %.1f s for what %s holds, and gives up after %.1f s", waited, open, c.cfg.Times.Task, fx)
+	if s := finish.NameWait("the controller has waited %.1f s for what %s holds, and gives up after %.1f s",
+		waited, open, c.cfg.Times.Task); s != "" {
+		fx.Notices = append(fx.Notices, s)
+	}
 }

@@ -27,7 +27,7 @@ type (
 // Save is the controller as it is, between any two steps; false where there is nothing behind its
 // beginning yet, or the job is ending.
 func (c *Controller) Save() (Saved, bool) {
-	if c.log.Number() == 0 || !c.begun || c.closing.outcome != nil {
+	if c.log.Number() == 0 || !c.begun || c.ending.Begun() {
 		return Saved{}, false
 	}
 	s := Saved{State: c.state(), Gathered: c.cut.Gathered(), Draining: c.agenda.draining}
@@ -80,7 +80,7 @@ func (c *Controller) restore(s Saved) error {
 // one before. Then it says so by LetGo.
 func (c *Controller) Covers(commit bellows.CommitNumber, fx *Effects) {
 	fx.Era = c.cfg.Era
-	if c.closing.outcome == nil && c.recovery == nil {
+	if !c.ending.Begun() && c.recovery == nil {
 		c.log.AskAll(commit, c.roster.Lanes(), &fx.Outbox)
 	}
 }
@@ -98,5 +98,5 @@ func (c *Controller) LetGo(commit bellows.CommitNumber) { c.log.Forget(commit) }
 // saved use half of each lane's tail. If they use all of it before the job is saved, another controller cannot take
 // over, and the loss of this one rolls the job back.
 func (c *Controller) CutDue() bool {
-	return c.log.SaveDue() && !c.cut.Active() && c.begun && c.closing.outcome == nil
+	return c.log.SaveDue() && !c.cut.Active() && c.begun && !c.ending.Begun()
 }

@@ -2,11 +2,9 @@ package coord
 
 import (
 	"fmt"
-	"strings"
 
 	"bellows"
 	"bellows/core/planted"
-	"bellows/link/wire"
 )
 
 // What the controller waits for, one thing at a time: that all nodes are ready, lanes' words when
@@ -25,30 +23,32 @@ func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
 	c.confirm(fx)
 	slept := c.roster.Tick(nowMillis, heard)
 	c.waits.Skip(slept)
+	c.ending.Skip(slept)
 	c.roster.SkipWait(slept)
 	c.cut.Skip(slept)
 	switch {
 	case c.timeless:
 		c.timeless = false
 		c.waits.Restart(nowMillis)
-	case c.opened && c.recovery != nil && c.closing.outcome == nil: // who is not ready by now may have left
+		c.ending.Restart(nowMillis)
+	case c.opened && c.recovery != nil && !c.ending.Begun(): // who is not ready by now may have left
 		c.ask(fx)
 	}
 	c.roster.Beat(c.cfg.Controller, &fx.Outbox)
-	for c.closing.outcome == nil || !planted.On("ending-unwatched") {
+	for !c.ending.Begun() || !planted.On("ending-unwatched") {
 		loss, found := c.roster.Verdict(c.mayHaveLeft, c.spares)
 		if !found {
 			break
 		}
 		c.lose(loss.Node, loss.Reason, false, fx)
 	}
-	if c.closing.over {
+	if c.ending.Finished() {
 		return
 	}
 	for s := c.roster.NameSilent(); s != ""; s = c.roster.NameSilent() {
 		fx.Notices = append(fx.Notices, s)
 	}
-	if c.closing.outcome == nil {
+	if !c.ending.Begun() {
 		if s := c.nameLeaver(); s != "" {
 			fx.Notices = append(fx.Notices, s)
 		}
@@ -57,10 +57,11 @@ func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
 		}
 	}
 	switch {
-	case c.closing.collecting:
-		c.awaitState(fx)
-	case c.closing.outcome != nil:
-		c.awaitEnd(fx)
+	case c.ending.Begun():
+		if s := c.ending.Await(nowMillis); s != "" {
+			fx.Notices = append(fx.Notices, s)
+		}
+		c.proceed(fx)
 	case c.Recovering():
 		c.awaitLanes(fx)
 	case !c.begun:
@@ -109,40 +110,4 @@ func (c *Controller) awaitTasks(fx *Effects) {
 // culprit returns which unit keeps a split from the end of a clock, by what nodes have reported lately.
 func (c *Controller) culprit(behind bellows.SplitID, clock bellows.Clock) (bellows.SplitID, bellows.Clock) {
 	return c.claims.Culprit(behind, clock, c.roster.Route(), c.nowMillis, 2*c.cfg.Times.Notice)
-}
-
-// awaitEnd names those who keep the job from ending, and in the end waits for them no longer.
-func (c *Controller) awaitEnd(fx *Effects) {
-	waited, name := c.waits.Look(c.nowMillis, c.cfg.Times.Notice)
-	if waited > c.cfg.Times.End {
-		c.closing.open = nil
-		c.closeWhenAll(fx)
-		return
-	}
-	if name {
-		c.nameOpen("the end of the job has waited %.1f s for the last word of %s, and goes on without after %.1f s", waited, c.closing.open, c.cfg.Times.End, fx)
-	}
-}
-
-// awaitState names the lanes that keep the state from being complete when nothing has come of it
-// for long, and in the end gives it up.
-func (c *Controller) awaitState(fx *Effects) {
-	waited, name := c.waits.Look(c.nowMillis, c.cfg.Times.Notice)
-	if open := c.cfg.Collector.Open(); waited > c.cfg.Times.Collect {
-		c.uncollected(fmt.Errorf("nothing has come of %v for %.1f s", open[0], float64(waited)/1000), fx)
-	} else if name {
-		c.nameOpen("collecting the model has waited %.1f s for %s, and gives up after %.1f s", waited, open, c.cfg.Times.Collect, fx)
-	}
-}
-
-// nameOpen is a sentence about those who are waited for.
-func (c *Controller) nameOpen(format string, waitedMillis int64, list []wire.Address, lateMillis int64, fx *Effects) {
-	if planted.On("end-unnamed") {
-		return
-	}
-	var names []string
-	for _, a := range list {
-		names = append(names, a.String())
-	}
-	fx.Notices = append(fx.Notices, fmt.Sprintf(format, float64(waitedMillis)/1000, strings.Join(names, ", "), float64(lateMillis)/1000))
 }
