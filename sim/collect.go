@@ -7,7 +7,8 @@ import (
 	"bellows/sim/internal/failover"
 )
 
-// again returns the next life of a job that was interrupted, on other nodes, from the image that was collected; nil: there is none.
+// again returns the next life of a job that was interrupted, on other nodes, from the image that was collected. It returns nil if
+// the job was not interrupted.
 func (w *world) again() *world {
 	o := w.job.Outcome
 	if w.Violation != "" || w.invaded || w.number == livesMax || !w.lost && (o == nil || !o.Interrupted || !w.images.Whole) {
@@ -39,7 +40,7 @@ func (w *world) again() *world {
 // livesMax bounds how often a job is resumed after an interruption.
 const livesMax = 3
 
-// resumesFrom is what the next life begins with: what the last has left, or the last cut if all nodes were lost.
+// resumesFrom returns the state with which the next life begins: that of the last life, or of the last cut if all nodes were lost.
 func (w *world) resumesFrom() (coord.State, *cutting.Image) {
 	if w.lost {
 		c := w.cuts.Lost()

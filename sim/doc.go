@@ -25,15 +25,16 @@
 //	fault.go, inject.go faults; internal/blame, the reasons for which a job may end; internal/hostile, forged messages
 //	invade.go           nodes that send what no sound node would
 //	grow.go, leave.go   lanes and clients that join and leave; move.go, partitions that move; guest.go, nodes that join
+//	reshape.go          jobs that get another shape by the machine of policy/reshape; internal/reshaping, which drives and checks it
 //	cut.go              cuts of the job; internal/cutting, the shells that take them
 //	failover.go         controllers that follow another
 //	collect.go          the next life of a job that was interrupted
 //	run.go              one schedule, and its result; internal/trace, its hash and its log
 //
-// The observers, in the order in which they are told (observers.go):
+// The observers, in the order in which they are called (observers.go):
 //
 //	internal/lanestate  what lanes have been sent
-//	internal/moves      partitions that move, and who owns what after which record
+//	internal/moves      partitions that move, and the owner of each after every record
 //	internal/coverage   events that a schedule has brought about
 //	internal/stages     the protocol stages that nodes are in
 //	internal/account    row deltas, leases and compute slots

@@ -30,8 +30,8 @@ func (w *world) recorded() (last bellows.CommitNumber) {
 				continue
 			}
 			last = max(last, l.Applied())
-			for _, m := range w.actor(l.Address).inbox {
-				if r, ok := m.envelope.Message.(*wire.Records); ok && len(r.List) > 0 && !m.forged && r.Term >= l.Term {
+			for _, m := range w.actor(l.Address).Inbox {
+				if r, ok := m.Envelope.Message.(*wire.Records); ok && len(r.List) > 0 && !m.Forged && r.Term >= l.Term {
 					last = max(last, r.List[len(r.List)-1].Number)
 				}
 			}
@@ -64,7 +64,7 @@ func (w *world) mayLoseController() bool {
 
 // loseController loses the controller, at once or in the midst of its next words; or, of a node that has nothing else, its process.
 func (w *world) loseController() {
-	if n := w.nodes[0]; len(n.actors) == 1 && len(w.Guests) == 0 && w.Chances.IntN(2) == 0 {
+	if n := w.nodes[0]; len(n.actors) == 1 && !w.joinable() && w.Chances.IntN(2) == 0 {
 		w.loseProcess(n)
 		return
 	}
@@ -83,8 +83,7 @@ func (w *world) loseProcess(n *node) {
 		p.To().Severed = p.To().Severed || !p.Stands() // it may have waited long already
 		p.Reborn()
 	}
-	clear(n.actors[0].inbox)
-	n.actors[0].inbox = n.actors[0].inbox[:0]
+	n.actors[0].Clear()
 	last, made := w.recorded(), w.route.Version()
 	w.oracle.Forget(last)
 	w.moves.Forget(last)
@@ -163,13 +162,14 @@ func (w *world) follow() {
 		return
 	}
 	w.driver.Follow(&from.Driver)
+	w.pending = append(w.pending, w.drive()...)
 	f.Fresh, err = fresh.New(w.common, from.Saved, f.Term)
 	w.Must(err)
 	if f.Another {
 		w.nodes[0].checker = f.Fresh.Checker
 		for _, n := range w.nodes[1:] {
 			for _, a := range n.actors {
-				w.nodes[0].checker.Meet([]wire.Address{a.address})
+				w.nodes[0].checker.Meet([]wire.Address{a.Address})
 			}
 		}
 	}

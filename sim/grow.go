@@ -54,7 +54,7 @@ func (w *world) take(e schedule.Entry) {
 		}
 		w.Note("split %d goes to node %d", e.Split, n.Number)
 		w.coverage.HitIf("split-moved", w.route.Node(e.Split) != n.Number)
-		err = w.lead.MoveSplit(e.Split, n.Number, &w.fx)
+		err = w.moveSplit(e.Split, n.Number)
 	case e.Actor.Role == wire.Lane:
 		w.Note("%v takes part", e.Actor)
 		w.coverage.Hit("lane-added")
@@ -95,8 +95,11 @@ func (w *world) hostLane(n *node, a wire.Address) {
 // regrow asks for what the controller before has recorded nowhere: who asked it sees that by the route.
 func (w *world) regrow() {
 	w.coverage.HitIf("changed-route-followed", w.route.Version() > 0)
+	for _, a := range w.pending {
+		w.After(1+w.Shaping.Int64N(20), w.nodes[0], func() { w.askShape(a) })
+	}
 	list := w.taken
-	w.taken = nil
+	w.taken, w.pending = nil, nil
 	for _, n := range w.nodes {
 		if n.Joiner != nil && n.Joiner.Sent {
 			w.After(1+w.Visiting.Int64N(20), w.nodes[0], func() { w.dismissNode(n) })

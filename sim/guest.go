@@ -17,8 +17,8 @@ import (
 
 // A node that joins while the job runs is invited by node 0, as an operator asks, perhaps while others are on their way. Its process
 // starts, and when node 0 tells it to, it calls all others, which let it in. Then it makes its actors and reports that it is ready.
-// It takes part from the record on that says so. Until then nothing that becomes of it may show in the job, and it has one outcome:
-// that it takes part, or why not. A node that takes part is given work, and is asked to leave when its time has come. Package
+// It takes part from the record that adds it. Until then nothing that becomes of it may show in the job. It has one outcome: that it
+// takes part, or why not. A node that takes part is given work, and is asked to leave when its time has come. Package
 // admission checks all that.
 
 // host lets the nodes come that the schedule has, from now on; those that are asked for early before the job begins.
@@ -48,7 +48,15 @@ func (w *world) invite(g schedule.Guest) {
 	case err != nil:
 		w.After(10+w.Visiting.Int64N(20), w.nodes[0], func() { w.invite(g) })
 		return
-	case int(who.Node) != len(w.nodes):
+	}
+	w.comes(g, who)
+	w.obey() // it may be its turn
+}
+
+// comes starts a node that was invited, as its fate says.
+func (w *world) comes(g schedule.Guest, who join.Newcomer) {
+	others := len(w.admission.OnTheWay())
+	if int(who.Node) != len(w.nodes) {
 		w.Violated("E2: of %d nodes that there were, the next is invited as node %d", len(w.nodes), who.Node)
 		return
 	}
@@ -58,7 +66,6 @@ func (w *world) invite(g schedule.Guest) {
 	w.coverage.HitIf("two-guests", others == 1)
 	w.coverage.HitIf("three-guests", others > 1)
 	w.turn(n, "on the way", 40)
-	defer w.obey() // it may be its turn
 	start := g.Start
 	switch g.Fate {
 	case "absent":
@@ -192,7 +199,7 @@ func (n *node) fingerprint() bellows.Fingerprint {
 
 // ownJob is what guests must have made, too, where there are any.
 func (w *world) ownJob() (job bellows.Fingerprint) {
-	if len(w.Guests) > 0 {
+	if w.joinable() {
 		job.Data = 1
 	}
 	return job
@@ -304,18 +311,18 @@ func (w *world) empty(n *node) {
 	clients := slices.DeleteFunc(slices.Clone(r.Clients()), func(a wire.Address) bool { return slices.Contains(w.removed, a) || w.lead.Gone(a.Node) })
 	for s := range bellows.SplitID(r.Splits()) {
 		if r.Node(s) == n.Number && len(clients) > 0 {
-			w.Must(w.lead.MoveSplit(s, clients[int(s)%len(clients)].Node, &w.fx))
+			w.Must(w.moveSplit(s, clients[int(s)%len(clients)].Node))
 		}
 	}
 	for _, m := range w.lead.Moving() {
 		if m.To.Node == n.Number {
-			w.lead.CancelMove(m.Ref, &w.fx)
+			w.cancelMove(m.Ref)
 		}
 	}
 	lanes := w.stay(r.Lanes())
 	for ref := range r.All() {
 		if r.Owner(ref).Lane.Node == n.Number && len(lanes) > 0 {
-			w.Must(w.lead.MovePartition(ref, lanes[r.Number(ref)%len(lanes)], false, &w.fx))
+			w.Must(w.movePartition(ref, lanes[r.Number(ref)%len(lanes)], false))
 		}
 	}
 }
@@ -362,7 +369,7 @@ func (w *world) unreachable(e wire.Envelope) {
 
 // nodesMost is above the numbers of all nodes that the job may have.
 func (w *world) nodesMost() int {
-	if len(w.Guests) == 0 {
+	if !w.joinable() {
 		return 0
 	}
 	return join.NodesMost

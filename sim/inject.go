@@ -163,9 +163,9 @@ func (w *world) forger() *hostile.Forger {
 		Route: w.common.Route, Items: w.Job.Items, Clients: w.ClientAt, Ends: &w.faults.ends, Send: w.forged,
 		Push: func(e wire.Envelope, again func() bool) {
 			a := w.actor(e.To)
-			w.After(0, a.node, func() {
+			w.After(0, a.Node, func() {
 				if again() {
-					a.step([]wire.Envelope{e})
+					a.Step([]wire.Envelope{e})
 				}
 			})
 		},
@@ -174,7 +174,7 @@ func (w *world) forger() *hostile.Forger {
 			Done:  func(id bellows.FlushID) bool { return w.ledger.Done[id] }}}
 }
 
-// heard are the clients and lanes that have heard the controller, and wait for more.
+// heard returns the clients and lanes that have heard the controller, and wait for more.
 func (w *world) heard() (to []wire.Address) {
 	for _, k := range w.workers {
 		if k.node.Begun && k.client.Ended() == nil && !k.node.Done() {
@@ -196,7 +196,7 @@ func (w *world) forge() {
 		return
 	}
 	open := w.lead.State.Open()
-	l := w.known.At(open[w.Rng.IntN(len(open))])
+	l := w.known.Lookup(open[w.Rng.IntN(len(open))])
 	l.Lied = true
 	w.mayLose(w.nodes[l.Address.Node])
 	w.faults.forger.ForgeState(l.Address, slices.Collect(w.images.Owned(l)), w.Job.Word(0))
@@ -207,7 +207,7 @@ func (w *world) forged(e wire.Envelope) {
 	if h := (wire.Header{Era: e.Era}); e.Era != w.era() && h.IsOfEra(w.era()) { // a node asks before its actors do
 		w.Violated("P11: node %d takes a frame of era %d in era %d", e.To.Node, e.Era, w.era())
 	}
-	w.actor(e.To).put(letter{envelope: e, digest: msgcopy.Digest(e.Message), forged: true})
+	w.actor(e.To).Put(letter{Envelope: e, Digest: msgcopy.Digest(e.Message), Forged: true})
 }
 
 // answerForged checks what a node of the past is told.

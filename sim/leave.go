@@ -21,7 +21,7 @@ func (w *world) remove(e schedule.Entry) error {
 		return w.removeLane(e)
 	}
 	for s, to := range moves {
-		if err := w.lead.MoveSplit(s, to, &w.fx); err != nil {
+		if err := w.moveSplit(s, to); err != nil {
 			return err
 		}
 	}
@@ -42,7 +42,7 @@ func (w *world) removeLane(e schedule.Entry) error {
 	}
 	for _, m := range w.lead.Moving() {
 		if m.To == e.Actor {
-			w.lead.CancelMove(m.Ref, &w.fx)
+			w.cancelMove(m.Ref)
 		}
 	}
 	r := w.lead.Route()
@@ -51,7 +51,7 @@ func (w *world) removeLane(e schedule.Entry) error {
 			if r.Owner(ref).Lane != e.Actor {
 				continue
 			}
-			if err := w.lead.MovePartition(ref, to[r.Number(ref)%len(to)], false, &w.fx); err != nil {
+			if err := w.movePartition(ref, to[r.Number(ref)%len(to)], false); err != nil {
 				return err
 			}
 		}

@@ -40,7 +40,7 @@ func (w *world) ask(e schedule.Shift) {
 	w.refused("it takes no part", e.Ref, wire.LaneAt(nobodyAt, 0))
 	w.refused("there is no such partition", bellows.PartitionRef{Table: e.Ref.Table, Partition: 1 << 20}, to)
 	w.Note("%v is to go to %v", e.Ref, to)
-	if err := w.lead.MovePartition(e.Ref, to, e.Urgent, &w.fx); err != nil {
+	if err := w.movePartition(e.Ref, to, e.Urgent); err != nil {
 		w.Violated("the controller does not move %v to %v: %v", e.Ref, to, err)
 	}
 	w.moved()
@@ -62,7 +62,7 @@ func (w *world) refused(why string, ref bellows.PartitionRef, to wire.Address) {
 func (w *world) unask(ref bellows.PartitionRef) {
 	if !w.job.Ending && w.lead.Begun() {
 		w.Note("%v is to stay", ref)
-		w.lead.CancelMove(ref, &w.fx)
+		w.cancelMove(ref)
 		w.obey()
 	}
 }
@@ -96,7 +96,7 @@ func (w *world) meddle(ref bellows.PartitionRef, phase string) {
 	})
 }
 
-// shiftKept has partitions move when the driver has kept the tables, as the schedule has it.
+// shiftKept moves partitions after the driver has kept the tables, as the schedule says.
 func (w *world) shiftKept() {
 	for _, e := range w.MovesKept() {
 		w.After(e.Millis, w.nodes[0], func() { w.ask(e) })

@@ -86,7 +86,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestWorldIsSmall holds the number of fields of the world, so that what observes a job gets a package of its own.
+// TestWorldIsSmall bounds the fields of the world and its parts, so that every observer gets a separate package.
 func TestWorldIsSmall(t *testing.T) {
 	t.Parallel()
 	const most = 20

@@ -50,11 +50,11 @@ func (n *node) Deliver(peer bellows.NodeID, sent, received wire.Envelope, digest
 	}
 	n.w.Must(n.w.failover.Fresh.Judge(peer, h, sent))
 	if a := n.w.actor(sent.To); a != nil && received.Message != nil {
-		a.put(letter{envelope: received, digest: digest})
+		a.Put(letter{Envelope: received, Digest: digest})
 	}
 }
 
 // Return gives a mark back to its sender.
 func (n *node) Return(e wire.Envelope) {
-	n.w.actor(e.From).put(letter{envelope: wire.Envelope{From: e.To, To: e.From, Message: e.Message}})
+	n.w.actor(e.From).Put(letter{Envelope: wire.Envelope{From: e.To, To: e.From, Message: e.Message}})
 }

@@ -12,15 +12,15 @@ import (
 	"bellows/core/shell"
 	"bellows/core/validate"
 	"bellows/link/wire"
-	"bellows/sim/internal/await"
 	"bellows/sim/internal/blame"
 	"bellows/sim/internal/nodestate"
 	"bellows/sim/internal/schedule"
 	"bellows/sim/internal/transit"
+	"bellows/sim/internal/verdict"
 )
 
 // node is one process: its clock, its ends of the connections, and the shell around its actors, which does what package node does
-// in production. Node 0 leads. What a node decides is decided by the step functions of production (core/shell); this only drives
+// in production. Node 0 leads. The step functions of production (core/shell) decide for a node; this only drives
 // them: by ticks of a clock that drifts, the ends of connections, and the ends of tasks.
 type node struct {
 	nodestate.Node
@@ -178,19 +178,10 @@ func (n *node) close() {
 	n.obey()
 }
 
-// gaveUp takes note of a node that does not wait for its tasks any more, and why.
+// gaveUp notes that a node does not wait for its tasks any more, and why.
 func (n *node) gaveUp(why string) {
-	w := n.w
-	if n.Closed || w.Closing[n.Number] != int64(schedule.Never) {
-		w.Violated("P8: node %d gives up its tasks (%s), which return", n.Number, why)
-	} else {
-		w.Must(blame.CheckGivenUp(why, n.unfinished()))
-	}
-	if !n.Hung {
-		n.Hung = true
-		w.moved()
-		w.faults.ends.May("node %d waits no longer: ", n.Number)
-		w.faults.ends.May("node %d leaves: ", n.Number)
+	if n.w.verdict.GaveUp(&n.Node, why, n.unfinished()) {
+		n.w.moved()
 	}
 }
 
@@ -227,24 +218,14 @@ func (n *node) told() bool {
 	return slices.ContainsFunc(n.lanes, func(l *lane) bool { return l.Ending() }) || !slices.ContainsFunc(n.lanes, func(l *lane) bool { return l.TakesPart() }) && (n.Departed || n.Number == 0 || n.w.job.Released)
 }
 
-// checkLeave sees that a node gives up on node 0 only when something has parted them, and is let go only when it knows why.
+// checkLeave judges that a node leaves, and why.
 func (n *node) checkLeave(reason string) {
-	switch {
-	case n.Joiner != nil && (!n.Joiner.TakesPart || n.w.failover.CutShort): // or it is not known to who ended the job
-		return
-	case blame.GivesUp(reason):
+	to, k := n.w.nodes[0].pairs.To(n.Number), n.worker
+	l := verdict.Leave{Reason: reason, Told: n.told(), Without: k != nil && blame.EndedWithout(k.client.Ended(), n.Number)}
+	l.Heard = to != nil && !to.Refused() && to.Answered() && (!n.Gone || to.Resumed()) && strings.HasSuffix(n.lastSaid, "EOF")
+	if n.w.verdict.CheckLeave(&n.Node, l) {
 		n.gaveUp(reason)
 		n.w.coverage.Hit("tasks-left")
-		return
-	case reason == "" && !n.Closed:
-		n.w.Violated("P1: node %d is let go, and its tasks run", n.Number)
-	}
-	if !n.Severed && !n.Gone && !(n.told() && (n.w.job.Released || n.Departed || n.worker != nil && blame.EndedWithout(n.worker.client.Ended(), n.Number))) {
-		n.w.Violated("P9: node %d gives up (%s) although nothing has parted it from node 0", n.Number, reason)
-	}
-	// one that had not answered on its first connection when it was lost could not be told, nor one that stopped before it had on the last
-	if to := n.w.nodes[0].pairs[n.Number]; n.w.job.Released && !n.Buried && !n.told() && !to.Refused() && to.Answered() && (!n.Gone || to.Resumed()) && strings.HasSuffix(n.lastSaid, "EOF") {
-		n.w.Violated("P8: node %d is let go and was not told why the job is over", n.Number)
 	}
 }
 
@@ -302,33 +283,20 @@ func (w *world) tickController() {
 		n.gaveUp(why)
 	}
 	w.obey()
+	if w.shaper != nil {
+		w.shaper.Tick()
+	}
 	w.saveController()
 	if w.job.Outcome == nil && (w.cuts.Tick() || w.Cuts > 0 && w.lead.CutDue()) && w.lead.Cut(&w.fx) == nil {
 		w.obey()
 	}
-	if kind, mark := w.waitsFor(); w.job.Outcome == nil {
+	if w.job.Outcome == nil {
+		kind, mark := w.waits.For()
 		if err := w.await.See(kind, mark, w.Now, n.PausedUntil, noticeMax, beatEvery); err != nil {
 			w.Violated("P8: %v", err)
 		}
 	}
 	w.After(n.period(beatEvery), n, w.tickController)
-}
-
-// waitsFor is what node 0 waits for at the moment, and how far that has come.
-func (w *world) waitsFor() (kind await.Wait, mark int) {
-	switch {
-	case w.lead.Collecting():
-		return await.State, w.job.Surrendered
-	case w.job.EndedBy == w.failover.Term:
-		return await.End, w.job.LastWords
-	case w.lead.Recovering():
-		return await.Tails, w.failover.Heard
-	case !w.lead.Begun(): // another controller begins its wait anew
-		return await.Ready, int(w.followedAt)
-	case w.job.Begun: // likewise
-		return await.Tasks, w.oracle.Flushes + int(w.followedAt)
-	}
-	return await.Ready, 0
 }
 
 // obey carries out what the controller wants.
@@ -348,7 +316,7 @@ func (w *world) obey() {
 	for _, n := range w.fx.Notices {
 		w.coverage.Hit("node-named")
 		w.job.Notices = append(w.job.Notices, n)
-		kind, _ := w.waitsFor()
+		kind, _ := w.waits.For()
 		w.await.Hear(kind, n)
 		w.checkCulprit(n)
 		w.coverage.HitIf("task-named", w.await.TasksNamed())
@@ -366,6 +334,9 @@ func (w *world) obey() {
 	}
 	for _, m := range w.fx.Moves {
 		w.coverage.HitIf("move-given-up", m.Reason != "")
+		if w.shaper != nil && m.Reason != "" {
+			w.shaper.Refused(w.route.Number(m.Ref), m.Reason)
+		}
 	}
 	for i := range w.fx.Cuts {
 		w.cuts.Done(&w.fx.Cuts[i])
@@ -379,12 +350,16 @@ func (w *world) obey() {
 		w.Note("outcome %q after %d commits, uncollected %v", o.Reason, o.Commits, o.Uncollected)
 		w.job.Outcome = o
 		w.moved()
-		w.admission.Over()
+		w.admission.CheckOver()
 		w.verdict.Outcome()
 		w.After(w.Linger, w.nodes[0], w.letGo)
 	}
+	over := w.fx.Outcome != nil
 	w.post(w.nodes[0], &w.fx.Outbox)
 	w.fx.Reset()
+	if w.shaper != nil {
+		w.shaper.Look(over)
+	}
 	if w.job.EndedBy == w.failover.Term {
 		w.dismiss()
 	}

@@ -38,6 +38,7 @@ type observers struct {
 	ledger    *account.Watch
 	moves     *moves.Watch
 	await     await.Watch
+	waits     await.Leader // what node 0 waits for
 	flushes   *await.Clients
 	witness   *witness.Watch
 	failover  *failover.Watch
@@ -67,6 +68,7 @@ func (w *world) observe(states []*nodestate.Node) {
 	o.witness = &witness.Watch{Witness: witness.New(w.Schedule, w.oracle, w.Violated), Trace: w.Trace, Era: w.era(), History: &o.moves.History, Ledger: o.ledger}
 	o.failover = &failover.Watch{Trace: w.Trace, Coverage: w.coverage, View: failover.View{Ledger: o.ledger, Oracle: w.oracle, Life: o.job, First: w.common.Lanes,
 		Knows: func() bool { return w.lead.Begun() }, Lanes: func() []wire.Address { return w.route.Lanes() }}}
+	o.waits = await.Leader{Lead: lead, Life: o.job, Failover: o.failover, Oracle: w.oracle, Followed: &w.followedAt}
 	o.admission = &admission.Watch{Trace: w.Trace, Coverage: w.coverage, Nodes: o.states, Life: o.job, Lead: lead}
 	o.images = &images.Watch{Trace: w.Trace, Coverage: w.coverage, Oracle: w.oracle, Ledger: o.ledger, History: &o.moves.History, Lanes: o.known,
 		Nodes: o.states, Life: o.job, Route: first, Job: w.Job, View: images.View{
@@ -100,6 +102,7 @@ func (w *world) before(e wire.Envelope) {
 func (w *world) begins() {
 	w.grow()
 	w.shift()
+	w.reshapes()
 	w.host(false)
 }
 
@@ -113,7 +116,7 @@ func (w *world) in(n bellows.NodeID, p schedule.Stage) bool {
 	case schedule.Joining:
 		return !w.job.Begun && !w.job.Ending
 	}
-	return w.stages.In(n, p)
+	return w.stages.IsIn(n, p)
 }
 
 // reactions are what messages cause in the world itself: what it may lose from then on, and a controller that is lost at a message.

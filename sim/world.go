@@ -14,14 +14,17 @@ import (
 	"bellows/core/shell"
 	"bellows/core/validate"
 	"bellows/link/wire"
+	"bellows/policy/reshape"
 	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/cutting"
 	"bellows/sim/internal/driver"
 	"bellows/sim/internal/grid"
 	"bellows/sim/internal/lanestate"
+	"bellows/sim/internal/mailbox"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/msgcopy"
 	"bellows/sim/internal/nodestate"
+	"bellows/sim/internal/reshaping"
 	"bellows/sim/internal/schedule"
 	"bellows/sim/internal/steps"
 	"bellows/sim/internal/trace"
@@ -43,8 +46,8 @@ const (
 // A life that was interrupted is followed by another world (again), with other nodes and the image that this one has left.
 //
 // There is one goroutine. Everything happens in an event of the queue, at a node or at none. An event of a node that is paused
-// waits until the pause ends, and one of a node that is gone does not happen. All chance is the schedule's, and no map is walked
-// whose order could show: so a seed has one trace (TestSameSeedSameTrace), and an observer that is added changes none.
+// waits until the pause ends, and one of a node that is gone does not happen. All chance is the schedule's, and no
+// map is walked if its order could show: so a seed has one trace (TestSameSeedSameTrace), and an observer that is added changes none.
 //
 // The world makes things happen, and its observers check them: against the model, an account kept from the messages alone, or the
 // faults that were injected (faults.ends). The first promise that is broken ends the schedule. Nobody asks an actor what it believes
@@ -62,6 +65,7 @@ type world struct {
 	lanes    []*lane
 	workers  []*worker
 	net      *transit.Network[*node]
+	mail     *mailbox.World[*node]
 	cuts     cutting.Shells
 	steps    *steps.Life
 	oracle   *model.Oracle
@@ -75,10 +79,13 @@ type leader struct {
 	lead       *shell.Lead
 	fx         coord.Effects
 	driver     *driver.Driver
-	followedAt int64            // when the last controller followed another
-	losses     int              // nodes that it knows to be lost
-	taken      []schedule.Entry // of what grows, what the controller was asked for
-	removed    []wire.Address   // actors that were asked to leave
+	followedAt int64               // when the last controller followed another
+	losses     int                 // nodes that it knows to be lost
+	taken      []schedule.Entry    // of what grows, what the controller was asked for
+	removed    []wire.Address      // actors that were asked to leave
+	shaper     *reshaping.Shaper   // drives the job to other shapes; nil: the schedule wants none
+	commands   *reshaping.Commands // of the shaper
+	pending    []reshape.Ask       // what is to be asked of the next shaper
 }
 
 // life is how one life of a job goes.
@@ -96,26 +103,11 @@ type lane struct {
 	node *node
 }
 
-// actor is one state machine's mailbox. It takes all its mail at once, a moment after the first message has arrived, so that batches
-// have one message or many, as in production; messages of one sender keep their order. Every message has a digest from when it was
-// posted, and some digests are compared here: a message that an actor changes after it has sent it shows.
-type actor struct {
-	w       *world
-	address wire.Address
-	node    *node
-	inbox   []letter
-	batch   []wire.Envelope
-	awake   bool
-	woken   func() // wake
-	step    func(batch []wire.Envelope)
-}
+// actor is the mailbox of a state machine.
+type actor = mailbox.Box[*node]
 
-// letter is mail, with the digest that it had when it was posted. Forged mail is in no account.
-type letter struct {
-	envelope wire.Envelope
-	digest   uint64
-	forged   bool
-}
+// letter is a message for an actor.
+type letter = mailbox.Letter
 
 func newWorld(seed uint64, log io.Writer, h grid.Hooks) *world {
 	w := firstLife(schedule.New(seed), log)
@@ -151,6 +143,7 @@ func (w *world) build() {
 		n.checker = validate.New(w.common, n.Number)
 	}
 	w.route = w.common.Route
+	w.mail = &mailbox.World[*node]{Trace: w.Trace, Queue: &w.Queue, Rng: w.Rng, Observers: &w.list}
 	w.observe(states)
 	w.cutShells()
 	for _, a := range w.LaneAt {
@@ -165,16 +158,15 @@ func (w *world) build() {
 }
 
 func (w *world) addActor(a wire.Address, step func([]wire.Envelope)) {
-	at := &actor{w: w, address: a, node: w.nodes[a.Node], step: step}
-	at.woken = at.wake
-	at.node.actors = append(at.node.actors, at)
+	n := w.nodes[a.Node]
+	n.actors = append(n.actors, mailbox.New(w.mail, a, n, step))
 }
 
-// actor returns the actor at an address, or nil if there is none, as for a forged sender.
+// actor returns the actor at an address, or nil for an address without one, such as a forged sender.
 func (w *world) actor(a wire.Address) *actor {
 	if int(a.Node) < len(w.nodes) {
 		for _, at := range w.nodes[a.Node].actors {
-			if at.address == a {
+			if at.Address == a {
 				return at
 			}
 		}
@@ -197,23 +189,11 @@ func (w *world) addLane(a wire.Address) {
 		for _, e := range batch {
 			w.before(e)
 		}
-		l.Step(at.due(batch), &out)
+		l.Step(at.Due(batch), &out)
 		w.list.After(a, out.Envelopes)
 		w.post(at.node, &out)
 		w.cuts.Hear(l, a)
 	})
-}
-
-// due is a batch as a node gives it to a lane that copies partitions: without progress reports that a later one supersedes.
-func (l *lane) due(batch []wire.Envelope) []wire.Envelope {
-	superseded := func(e wire.Envelope) bool {
-		m, ok := e.Message.(*wire.Taken)
-		return ok && l.CopyOf(e.From, m) == server.CopyUnderWay
-	}
-	if !slices.ContainsFunc(batch, superseded) {
-		return batch
-	}
-	return slices.DeleteFunc(slices.Clone(batch), superseded)
 }
 
 func (w *world) addController() {
@@ -223,6 +203,7 @@ func (w *world) addController() {
 	if w.lead, err = shell.NewLead(w.common, w.controllerOptions()); err != nil {
 		panic(err)
 	}
+	w.drive()
 	w.addActor(wire.ControllerAt(), func(batch []wire.Envelope) {
 		w.lead.Step(batch, &w.fx)
 		w.obey()
@@ -239,61 +220,24 @@ func (w *world) post(from *node, out *wire.Outbox) {
 		w.Messages++
 		w.list.Posted(e)
 		to, sum := w.actor(e.To), uint64(0)
-		if to != nil && to.node != from || w.Messages%4 == 0 { // of a node's own, some are compared
+		if to != nil && to.Node != from || w.Messages%4 == 0 { // of a node's own, some are compared
 			sum = msgcopy.Digest(e.Message)
 		}
 		switch {
 		case w.loses(e):
-		case to == nil: // a sender in whose name mail was forged
+		case to == nil: // the supposed sender of forged mail
 			w.answerForged(e)
-		case to.node == from:
+		case to.Node == from:
 			w.Must(w.failover.Fresh.Judge(from.Number, wire.Header{Kind: e.Kind(), From: e.From, To: e.To}, e))
-			to.put(letter{envelope: e, digest: sum})
-		case from.pairs.To(to.node.Number) == nil:
+			to.Put(letter{Envelope: e, Digest: sum})
+		case from.pairs.To(to.Node.Number) == nil:
 			w.unreachable(e)
 		default:
-			from.pairs[to.node.Number].Send(e, sum)
+			from.pairs[to.Node.Number].Send(e, sum)
 		}
 	}
 	clear(out.Envelopes)
 	out.Envelopes = out.Envelopes[:0]
-}
-
-// put leaves mail for an actor, which takes all it has at once, soon.
-func (a *actor) put(l letter) {
-	if a.node.Done() {
-		return
-	}
-	a.inbox = append(a.inbox, l)
-	if !a.awake {
-		a.awake = true
-		a.w.After(int64(a.w.Rng.IntN(4))/2, a.node, a.woken)
-	}
-}
-
-func (a *actor) wake() {
-	a.awake = false
-	batch := a.batch[:0]
-	for _, l := range a.inbox {
-		e := l.envelope
-		// Only its receiver has what came from another node: some of that is compared. Of what came from here, all that has a digest.
-		if here := e.From.Node == a.node.Number; l.digest != 0 && (here || l.digest%8 == 0) && msgcopy.Digest(e.Message) != l.digest {
-			a.w.Violated("a message changed between its sender and its receiver: %T from %v to %v", e.Message, e.From, e.To)
-		}
-		a.w.Event(1, uint64(e.From.Node)<<32|uint64(e.To.Node), l.digest)
-		if a.w.Log != nil {
-			a.w.Print("%v to %v: %s", e.From, e.To, msgcopy.Describe(e.Message))
-		}
-		if !l.forged {
-			a.w.list.Delivered(e)
-		}
-		batch = append(batch, e)
-	}
-	clear(a.inbox)
-	a.inbox = a.inbox[:0]
-	a.batch = batch
-	a.step(batch)
-	clear(batch)
 }
 
 // moved notes that something has come about which others may have waited for.
@@ -322,20 +266,10 @@ func (w *world) run() {
 		}
 		e.Do()
 		w.consider()
-		if w.over == 0 && w.allLeft() {
+		if w.over == 0 && w.states.Done() {
 			w.over = w.Now
 		}
 	}
-}
-
-// allLeft reports whether the work of every node is over.
-func (w *world) allLeft() bool {
-	for _, n := range w.nodes {
-		if !n.Done() {
-			return false
-		}
-	}
-	return true
 }
 
 // hanging describes what the world waits for.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"bellows"
+	"bellows/core/planted"
 	"bellows/policy/plan"
 	"bellows/policy/shape"
 )
@@ -57,7 +58,7 @@ func (m *Machine) mayBegin(s *plan.Step) bool {
 	}
 	for _, u := range m.open {
 		switch {
-		case subjectOf(&u.Step) == subjectOf(s):
+		case subjectOf(&u.Step) == subjectOf(s) && !planted.On("moved-twice-at-once"):
 			return false
 		case s.Kind == plan.Delete && u.involves(s.Node), s.Kind == plan.Switch && m.loses(s) && u.involves(s.Node):
 			return false
@@ -428,7 +429,7 @@ func (m *Machine) fail(why string, fx *Effects) {
 // conclude answers drains whose node is gone, and all requests when nothing is left to do.
 func (m *Machine) conclude(fx *Effects) {
 	m.asks = slices.DeleteFunc(m.asks, func(a asked) bool {
-		if a.Drain == nil || m.hasNode(a.Drain.Node) {
+		if a.Drain == nil || m.hasNode(a.Drain.Node) && !planted.On("drain-answered-early") {
 			return false
 		}
 		m.answer(&a, Outcome{}, fx)

@@ -11,7 +11,7 @@ import (
 	"bellows/sim/internal/trace"
 )
 
-// Watch keeps a Ledger by what is posted, delivered and taken. It must be told after the lanes' states.
+// Watch keeps a Ledger by what is posted, delivered and taken. It comes after the states of lanes in the list of observers.
 type Watch struct {
 	Ledger
 	*trace.Trace
@@ -22,7 +22,7 @@ type Watch struct {
 	Stages  *stages.Watch
 	Width   func(bellows.TableID) int
 
-	fenced map[parting]bool // lanes that were told that a client is lost
+	fenced map[parting]bool // lanes that have received the fence of a client
 }
 
 // Posted takes pushes on their way.
@@ -32,7 +32,7 @@ func (w *Watch) Posted(e wire.Envelope) {
 	}
 }
 
-// Delivered notes which flushes the controller was told are done.
+// Delivered notes the flushes that were reported done to the controller.
 func (w *Watch) Delivered(e wire.Envelope) {
 	if m, done := e.Message.(*wire.Done); done {
 		w.Done[m.Flush] = true
@@ -41,14 +41,14 @@ func (w *Watch) Delivered(e wire.Envelope) {
 
 // Before takes what lanes are about to learn of flushes, leases and lost clients.
 func (w *Watch) Before(e wire.Envelope) {
-	l := w.Lanes.At(e.To)
+	l := w.Lanes.Lookup(e.To)
 	if l == nil {
 		return
 	}
 	switch m := e.Message.(type) {
 	case *wire.Push:
 		if !l.Closed {
-			n := w.Nodes.At(e.From.Node)
+			n := w.Nodes.Lookup(e.From.Node)
 			w.Came(PartAt{l.Address, m.Flush}, l.Told && n != nil && n.Gone)
 		}
 	case *wire.Records:

@@ -56,14 +56,14 @@ func TestFlushIsHeldUntilItsRecord(t *testing.T) {
 	w.Posted(e)
 	w.Before(e)
 	w.After(testLane, []wire.Envelope{{From: testLane, To: e.From, Message: &wire.Held{Flush: id}}})
-	if !w.Stages.In(1, schedule.FlushHeld) || w.SentRows[1] != 3 || w.LaneRows[testLane] != 3 {
-		t.Errorf("held %v, %d rows sent, %d came", w.Stages.In(1, schedule.FlushHeld), w.SentRows[1], w.LaneRows[testLane])
+	if !w.Stages.IsIn(1, schedule.FlushHeld) || w.SentRows[1] != 3 || w.LaneRows[testLane] != 3 {
+		t.Errorf("held %v, %d rows sent, %d came", w.Stages.IsIn(1, schedule.FlushHeld), w.SentRows[1], w.LaneRows[testLane])
 	}
 	if !w.NumberedWithoutDone([]wire.Address{testLane}, id) {
 		t.Error("the lane holds all of the flush")
 	}
 	w.Before(wire.Envelope{From: wire.ControllerAt(), To: testLane, Message: &wire.Records{List: []wire.Record{{Number: 1, Flush: id}}}})
-	if w.Stages.In(1, schedule.FlushHeld) {
+	if w.Stages.IsIn(1, schedule.FlushHeld) {
 		t.Error("the flush is recorded and still held")
 	}
 }
@@ -100,6 +100,6 @@ func TestLeasesExcludeEachOther(t *testing.T) {
 		t.Fatalf("leased out %v, %q", w.LeasedOut(bellows.PartitionRef{}), w.Violation)
 	}
 	if grant(2, wire.Shared); w.Violation == "" {
-		t.Error("a shared lease was granted beside an exclusive one")
+		t.Error("a shared lease was granted during an exclusive one")
 	}
 }

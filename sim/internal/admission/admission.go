@@ -1,7 +1,7 @@
 // Package admission checks how nodes join a simulated job (E2): one at a time, with one outcome for each, and without a trace of a
 // node that does not take part.
 //
-// Call a Watch at the steps of an admission that node 0 takes; the records by which a node takes part are told by Record. The
+// Call a Watch at the steps of an admission that node 0 takes. The
 // package refuses to start nodes.
 package admission
 
@@ -62,7 +62,7 @@ func (w *Watch) Called(c shell.Call) bool {
 	return true
 }
 
-// Settled notes the outcomes of nodes, each of which has one.
+// Settled notes the outcomes of nodes. Each node has one.
 func (w *Watch) Settled(list []join.Outcome) bool {
 	for _, o := range list {
 		j := w.Nodes.All[o.Node].Joiner
@@ -77,7 +77,7 @@ func (w *Watch) Settled(list []join.Outcome) bool {
 
 // Waiting sees that one of the nodes that join is calling, if there are any.
 func (w *Watch) Waiting() {
-	if list := w.OnTheWay(); len(list) > 0 && w.Lead().Begun() && !w.Life.Over() && !slices.ContainsFunc(list, func(n *nodestate.Node) bool { return n.Joiner.Called }) {
+	if list := w.OnTheWay(); len(list) > 0 && w.Lead().Begun() && !w.Life.IsOver() && !slices.ContainsFunc(list, func(n *nodestate.Node) bool { return n.Joiner.Called }) {
 		w.Violated("E2: it is the turn of none of %d nodes that are on their way", len(list))
 	}
 }
@@ -144,8 +144,8 @@ func (w *Watch) Lost() {
 	}
 }
 
-// Over sees at the end of the job that every node that was invited has an outcome.
-func (w *Watch) Over() {
+// CheckOver sees at the end of the job that every node that was invited has an outcome.
+func (w *Watch) CheckOver() {
 	for _, n := range w.OnTheWay() {
 		w.Violated("E2: the job is over, and nobody has said what becomes of node %d, which was invited", n.Number)
 	}
@@ -165,7 +165,7 @@ func (w *Watch) Followed() {
 func (w *Watch) Known(term bellows.Term) {
 	for _, n := range w.Nodes.All {
 		j := n.Joiner
-		if j == nil || j.Outcome == nil || j.Outcome.Err != nil || j.Sent || w.Lead().Gone(n.Number) || w.Life.Ending {
+		if j == nil || j.Outcome == nil || j.Outcome.Err != nil || j.Sent || j.Removed || w.Lead().Gone(n.Number) || w.Life.Ending {
 			continue
 		}
 		if a, missing := w.missing(n); missing {

@@ -55,7 +55,7 @@ func TestOutcomeOfNodeThatWasNotInvited(t *testing.T) {
 func TestJobEndsWithoutOutcome(t *testing.T) {
 	t.Parallel()
 	w := newWatch()
-	if w.Over(); !strings.HasPrefix(w.Violation, "E2: the job is over") {
+	if w.CheckOver(); !strings.HasPrefix(w.Violation, "E2: the job is over") {
 		t.Errorf("%q", w.Violation)
 	}
 }

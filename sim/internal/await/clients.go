@@ -16,7 +16,7 @@ import (
 
 // Clients sees that every client that waits long for a lane to hold a part of a flush names that part (P8).
 //
-// It keeps an account of its own, by messages alone: a part that has left is waited for until the message of its lane that it
+// It keeps a separate account, by messages alone: a part that has left is waited for until the message of its lane that it
 // holds it, or its commit, has come.
 type Clients struct {
 	*trace.Trace

@@ -1,5 +1,5 @@
-// Package failover keeps what a simulated job knows of its controllers, of which one may follow another at any step, and checks
-// what lanes report to those that follow.
+// Package failover keeps what a simulated job knows of its controllers, and checks what lanes report to a controller that follows
+// another.
 //
 // The simulation throws controllers away and makes others; a Watch sees what they send and receive, and says from what the next
 // one begins. The package refuses to know how a controller is lost.
@@ -32,8 +32,8 @@ type Savepoint struct {
 // Saves is what the next controller may begin from.
 type Saves struct {
 	First   Savepoint // the beginning of the life
-	Covered Savepoint // the newest that every lane covers; commit 0: there is none
-	Asked   Savepoint // lanes were asked whether they cover it; commit 0: there is none
+	Covered Savepoint // the newest that every lane covers; commit 0: none
+	Asked   Savepoint // lanes were asked whether they cover it; commit 0: none
 	Wanted  bool      // a save is due, or too late: lanes may drop records before one is made
 }
 
@@ -48,7 +48,7 @@ func (s *Saves) Newest() *Savepoint {
 // Break is a loss of the controller between two of the messages of one step.
 type Break struct {
 	Due   bool // some messages of its next step do not leave
-	NoOwn bool // none of its own leaves
+	NoOwn bool // of its messages none leaves
 }
 
 // Watch is what is known of the controllers of one life.

@@ -64,7 +64,7 @@ func TestLaneReportsWhatItWasNotSent(t *testing.T) {
 	}
 }
 
-func TestNextControllerBeginsFromNewestSaveThatIsCovered(t *testing.T) {
+func TestNextControllerBeginsFromCoveredSave(t *testing.T) {
 	t.Parallel()
 	var s Saves
 	s.Asked.Commit = 9

@@ -93,7 +93,7 @@ func (h *Hooks) Posted(e wire.Envelope) {
 	}
 }
 
-// Delivered is called for a message that has reached its actor.
+// Delivered passes on a message that has reached its actor.
 func (h *Hooks) Delivered(e wire.Envelope) {
 	if h.OnDelivered != nil {
 		h.OnDelivered(e)

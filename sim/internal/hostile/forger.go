@@ -31,15 +31,15 @@ type Forger struct {
 	Job     View
 
 	Send func(wire.Envelope)                      // leaves a forged message with its receiver
-	Push func(e wire.Envelope, again func() bool) // has a lane take a push in a step of its own, if again says so then
+	Push func(e wire.Envelope, again func() bool) // has a lane take a push in a separate step, if again returns true then
 }
 
 // View is what a Forger sees of the job.
 type View struct {
-	There   func(wire.Address) bool    // there is such an actor
+	There   func(wire.Address) bool    // the job has the actor
 	Heard   func() []wire.Address      // clients and lanes that have heard the controller and wait for more
 	Counts  func(bellows.FlushID) bool // the flush is recorded
-	Done    func(bellows.FlushID) bool // the controller was told that the flush is done
+	Done    func(bellows.FlushID) bool // the flush was reported done to the controller
 	Expects func(wire.Envelope) bool   // the lane takes the push as a new one
 }
 
@@ -65,7 +65,7 @@ func (f *Forger) Replay() {
 		f.Send(e)
 		return
 	}
-	// In a step of its own, so that the ledger still holds. A lane that has asked for the part again would take the copy in its
+	// In a separate step, so that the ledger still holds. A lane that has asked for the part again would take the copy in its
 	// place, and the client's memory, free with the commit, would still be on its way.
 	f.Push(e, func() bool {
 		again := !f.Job.Expects(e)
@@ -75,7 +75,7 @@ func (f *Forger) Replay() {
 }
 
 // sendOldTerm sends an actor, which has heard the controller, a message of the controller before: that the job is over, a task, or
-// that a node is lost. It reports whether there is such an actor.
+// that a node is lost. It reports whether it has found an actor.
 func (f *Forger) sendOldTerm() bool {
 	to := f.Job.Heard()
 	if len(to) == 0 {

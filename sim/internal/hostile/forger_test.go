@@ -24,7 +24,7 @@ func newForger(seed uint64) (*Forger, *[]wire.Envelope) {
 	return f, sent
 }
 
-func TestForgedDoneDiffersFromTheFirstOrRepeatsIt(t *testing.T) {
+func TestForgedDoneDiffersOrRepeats(t *testing.T) {
 	t.Parallel()
 	kinds := map[string]bool{}
 	for seed := range uint64(50) {

@@ -1,7 +1,7 @@
 // Package hostile is what a broken peer of a job would send: messages that its sound ones have sent, changed a little, as the codec
 // would still take them.
 //
-// A Memory keeps a few messages of each kind that is posted: Draw what is to come. What it makes is like a sound message
+// A Memory keeps a few messages of each kind that is posted: Draw makes the next one. The result is like a sound message
 // in all but a little, so that it passes most checks before it meets the one that refuses it. The package refuses to know what is
 // sound. A Past keeps a message of each kind that nodes of the past may send again.
 //

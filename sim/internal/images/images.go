@@ -1,8 +1,8 @@
 // Package images compares the tables that lanes, cuts and node 0 of a simulated job have with the model.
 //
-// Every lane has the state of exactly the commits that it has applied, however late it stopped or woke up (P11), and a lane whose
-// node has crashed that of the commits that it had applied then. So nothing has to be known of a fault to check what it left: a
-// lane says how many commits it has applied, and the model says what these make of its partitions. The package refuses to judge
+// Every lane has the state of exactly the commits that it has applied, however late it woke up (P11). After a crash of its node it has
+// that of the commits that it had applied before. So the checks need to know nothing of a fault: the model turns the number of
+// commits into partitions. The package refuses to judge
 // why a job has ended.
 package images
 
@@ -40,7 +40,7 @@ type Watch struct {
 	Life    *lifecycle.Watch
 	Route   *route.Route // that the life began with
 	Job     *model.Job
-	Before  *cutting.Image // what the life before has left; nil: there was none
+	Before  *cutting.Image // image from the life before; nil: this life is the first
 
 	View View
 
@@ -56,7 +56,7 @@ type View struct {
 	CutShort func() bool                 // the job ended before its controller knew what was recorded
 }
 
-// Owned are the partitions of a lane, by the records that it has applied.
+// Owned returns the partitions of a lane, by the records that it has applied.
 func (w *Watch) Owned(l *lanestate.Lane) iter.Seq[bellows.PartitionRef] {
 	return func(yield func(bellows.PartitionRef) bool) {
 		for ref := range w.Route.All() {
@@ -69,7 +69,7 @@ func (w *Watch) Owned(l *lanestate.Lane) iter.Seq[bellows.PartitionRef] {
 
 // After compares the images of tables that a lane has made in its step.
 func (w *Watch) After(from wire.Address, _ []wire.Envelope) {
-	if l := w.Lanes.At(from); l != nil && l.Look {
+	if l := w.Lanes.Lookup(from); l != nil && l.Look {
 		l.Look = false
 		w.checkKept(l)
 	}
@@ -152,7 +152,7 @@ func (w *Watch) checkStillKept(l *lanestate.Lane) {
 	}
 }
 
-// checkPartition compares a partition. One whose task died inside an exclusive lease must be refused.
+// checkPartition compares a partition. If a task died inside an exclusive lease of it, it must be refused.
 func (w *Watch) checkPartition(l *lanestate.Lane, ref bellows.PartitionRef) {
 	im, err := l.Partition(ref)
 	if from, awaits := w.History.Awaits(l.Applied(), ref); awaits && (err != nil || !w.History.Late(l.Applied(), ref)) {
@@ -219,7 +219,7 @@ func (w *Watch) CheckCollected(o *coord.Outcome, state *checkpoint.Collector) {
 	}
 }
 
-// checkImage compares a partition that was collected. What an earlier life kept is compared where it was made.
+// checkImage compares a partition that was collected. Images of an earlier life were compared when they were made.
 func (w *Watch) checkImage(ref bellows.PartitionRef, im *store.Image, n bellows.CommitNumber) {
 	if n > 0 || w.Before == nil {
 		w.compare(wire.ControllerAt(), ref, im, n, false)

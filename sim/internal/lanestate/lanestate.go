@@ -1,7 +1,7 @@
 // Package lanestate keeps what the lanes of a simulated job have been sent, and checks that they serve no node that was declared
 // lost (P11).
 //
-// Add a lane to the Watch when it is made. Other observers ask At what a lane knows. The package refuses to ask a lane what it
+// Add a lane to the Watch when it is made. Other observers look up what a lane knows. The package refuses to ask a lane what it
 // believes, but for the number of records that it has applied.
 package lanestate
 
@@ -26,9 +26,21 @@ type Lane struct {
 	Kept    bellows.CommitNumber // the commit that its images show; 0: it has none
 	Look    bool                 // its images are to be compared after the step
 	Deaf    bool                 // it knows that it has not heard node 0 for a lease
-	Lost    []bellows.NodeID     // nodes that it was told are lost
-	fenced  []bellows.NodeID     // nodes whose clients it was told are lost
+	Lost    []bellows.NodeID     // nodes that are lost, as it was sent
+	fenced  []bellows.NodeID     // nodes with lost clients, as it was sent
 	parted  int                  // of these, before the batch that it takes
+}
+
+// Due returns the part of a batch that a node gives to its lane: without progress reports of copies that a later report supersedes.
+func (l *Lane) Due(batch []wire.Envelope) []wire.Envelope {
+	superseded := func(e wire.Envelope) bool {
+		m, ok := e.Message.(*wire.Taken)
+		return ok && l.CopyOf(e.From, m) == server.CopyUnderWay
+	}
+	if !slices.ContainsFunc(batch, superseded) {
+		return batch
+	}
+	return slices.DeleteFunc(slices.Clone(batch), superseded)
 }
 
 // Watch is all lanes of a life of a job.
@@ -53,8 +65,8 @@ func (w *Watch) Add(l *Lane) {
 	w.All = append(w.All, l)
 }
 
-// At returns the lane at an address, or nil if there is none.
-func (w *Watch) At(a wire.Address) *Lane {
+// Lookup returns the lane at an address, or nil for an address without one.
+func (w *Watch) Lookup(a wire.Address) *Lane {
 	if a.Role != wire.Lane || int(a.Node) >= len(w.byNode) || int(a.Index) >= len(w.byNode[a.Node]) {
 		return nil
 	}
@@ -64,7 +76,7 @@ func (w *Watch) At(a wire.Address) *Lane {
 // Delivered notes when a lane has sent all of its state to the controller of the newest term.
 func (w *Watch) Delivered(e wire.Envelope) {
 	if m, ok := e.Message.(*wire.Collected); ok {
-		if l := w.At(e.From); l != nil && m.Term == w.Controller() {
+		if l := w.Lookup(e.From); l != nil && m.Term == w.Controller() {
 			l.GaveAt = *w.Clock
 		}
 	}
@@ -72,7 +84,7 @@ func (w *Watch) Delivered(e wire.Envelope) {
 
 // Before notes what a lane is about to learn.
 func (w *Watch) Before(e wire.Envelope) {
-	l := w.At(e.To)
+	l := w.Lookup(e.To)
 	if l == nil {
 		return
 	}
@@ -120,7 +132,7 @@ func (l *Lane) fence(n bellows.NodeID) {
 
 // After checks what a lane sends: nothing to a client that was declared lost, and no answer while it cannot hear the controller.
 func (w *Watch) After(from wire.Address, out []wire.Envelope) {
-	l := w.At(from)
+	l := w.Lookup(from)
 	if l == nil {
 		return
 	}

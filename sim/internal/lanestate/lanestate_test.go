@@ -18,14 +18,14 @@ func newWatch() (*Watch, *Lane) {
 	return w, l
 }
 
-func TestAtFindsOnlyLanes(t *testing.T) {
+func TestLookupFindsOnlyLanes(t *testing.T) {
 	t.Parallel()
 	w, l := newWatch()
-	if w.At(l.Address) != l {
+	if w.Lookup(l.Address) != l {
 		t.Error("the lane is not at its address")
 	}
 	for _, a := range []wire.Address{wire.ClientAt(1), wire.LaneAt(1, 2), wire.LaneAt(9, 0)} {
-		if w.At(a) != nil {
+		if w.Lookup(a) != nil {
 			t.Errorf("there is a lane at %v", a)
 		}
 	}

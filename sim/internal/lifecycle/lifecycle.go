@@ -32,8 +32,8 @@ type Watch struct {
 	Begins      func()   // called when the first tasks leave
 }
 
-// Over reports whether the job is ending or has its outcome.
-func (w *Watch) Over() bool { return w.Ending || w.Outcome != nil }
+// IsOver reports whether the job is ending or has its outcome.
+func (w *Watch) IsOver() bool { return w.Ending || w.Outcome != nil }
 
 // Posted notes the first tasks and the end of the job.
 func (w *Watch) Posted(e wire.Envelope) {

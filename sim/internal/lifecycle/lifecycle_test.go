@@ -6,7 +6,7 @@ import (
 	"bellows/link/wire"
 )
 
-func TestJobBeginsOnceAndEndsByNewestController(t *testing.T) {
+func TestJobBeginsOnce(t *testing.T) {
 	t.Parallel()
 	begun := 0
 	w := Watch{Begins: func() { begun++ }}
@@ -15,12 +15,12 @@ func TestJobBeginsOnceAndEndsByNewestController(t *testing.T) {
 	}
 	post(&wire.Dispatch{})
 	post(&wire.Dispatch{})
-	if post(&wire.End{Parts: true, Term: 9}); begun != 1 || w.Over() {
-		t.Errorf("begun %d times, over %v after a lane has left", begun, w.Over())
+	if post(&wire.End{Parts: true, Term: 9}); begun != 1 || w.IsOver() {
+		t.Errorf("begun %d times, over %v after a lane has left", begun, w.IsOver())
 	}
 	post(&wire.End{Term: 3})
-	if post(&wire.End{Term: 2}); !w.Over() || w.EndedBy != 3 {
-		t.Errorf("over %v, ended by term %d", w.Over(), w.EndedBy)
+	if post(&wire.End{Term: 2}); !w.IsOver() || w.EndedBy != 3 {
+		t.Errorf("over %v, ended by term %d", w.IsOver(), w.EndedBy)
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package moves follows partitions that move to other lanes, by messages alone: who owns what after which record, how far each
-// move is, and where the state is that is on its way.
+// Package moves follows partitions that move to other lanes, by messages alone: the owner of each partition after every
+// record, the progress of each move, and the place of state that is on its way.
 //
 // The fields with functions are called at the moments that they name, so that something can happen to a move at each of its
 // steps. The package refuses to ask for moves.
@@ -46,8 +46,8 @@ func (w *Watch) Begin(r *route.Route) {
 	w.History, w.phases = account.NewHistory(r), map[bellows.PartitionRef]*move{}
 }
 
-// Any reports whether a partition has moved.
-func (w *Watch) Any() bool { return w.flips > 0 }
+// HasMoved reports whether a partition has moved.
+func (w *Watch) HasMoved() bool { return w.flips > 0 }
 
 // UnderWay reports whether a move is under way.
 func (w *Watch) UnderWay() bool { return len(w.phases) > 0 }
@@ -151,7 +151,7 @@ func (w *Watch) Before(e wire.Envelope) {
 	if !ok || m.Kind != handoff.Last {
 		return
 	}
-	l := w.Lanes.At(e.To)
+	l := w.Lanes.Lookup(e.To)
 	if l.Closed {
 		return
 	}

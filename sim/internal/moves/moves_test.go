@@ -15,7 +15,7 @@ import (
 	"bellows/sim/internal/trace"
 )
 
-// scene is a job with two lanes, of which the first gives a partition to the second.
+// scene is a job with two lanes. The first gives a partition to the second.
 type scene struct {
 	*Watch
 	ref      bellows.PartitionRef
@@ -61,8 +61,8 @@ func TestMoveHasSteps(t *testing.T) {
 	if from, awaits := s.Awaits(4, s.ref); !awaits || from != s.from || !s.UnderWay() {
 		t.Errorf("awaits %v from %v, under way %v", awaits, from, s.UnderWay())
 	}
-	if s.Before(s.piece(handoff.Last, 4)); s.UnderWay() || !s.Any() {
-		t.Errorf("under way %v after the last piece, moved %v", s.UnderWay(), s.Any())
+	if s.Before(s.piece(handoff.Last, 4)); s.UnderWay() || !s.HasMoved() {
+		t.Errorf("under way %v after the last piece, moved %v", s.UnderWay(), s.HasMoved())
 	}
 	if _, awaits := s.Awaits(4, s.ref); awaits {
 		t.Error("the state is awaited after the last piece")
@@ -73,7 +73,7 @@ func TestClosedLaneTakesNoPiece(t *testing.T) {
 	t.Parallel()
 	s := newScene()
 	s.Posted(s.piece(handoff.Offer, 0))
-	s.Lanes.At(s.to).Closed = true
+	s.Lanes.Lookup(s.to).Closed = true
 	if s.Before(s.piece(handoff.Last, 4)); !s.UnderWay() {
 		t.Error("a closed lane has taken the last piece")
 	}

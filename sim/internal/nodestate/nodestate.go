@@ -6,6 +6,8 @@
 package nodestate
 
 import (
+	"slices"
+
 	"bellows"
 	"bellows/core/join"
 	"bellows/link/wire"
@@ -45,12 +47,13 @@ type Joiner struct {
 	Who       join.Newcomer
 	Gone      []bellows.NodeID // nodes that it does not call
 	Up        bool             // its process has started
-	Called    bool             // it was told to call the other nodes
+	Called    bool             // node 0 has asked it to call the other nodes
 	Visits    bool             // it calls them, or has
 	Joined    bool             // it is connected to all of them, and has its actors
 	TakesPart bool             // by a record
 	Outcome   *join.Outcome    // nil: not known yet
 	Sent      bool             // it was asked to leave
+	Removed   bool             // by a plan
 }
 
 // ID returns the number of the node.
@@ -68,12 +71,17 @@ type Watch struct {
 	All []*Node
 }
 
-// At returns the state of a node, or nil if the job has no such node.
-func (w *Watch) At(n bellows.NodeID) *Node {
+// Lookup returns the state of a node, or nil if the job has no such node.
+func (w *Watch) Lookup(n bellows.NodeID) *Node {
 	if int(n) < len(w.All) {
 		return w.All[n]
 	}
 	return nil
+}
+
+// Done reports whether the work of every node is over.
+func (w *Watch) Done() bool {
+	return !slices.ContainsFunc(w.All, func(n *Node) bool { return !n.Done() })
 }
 
 // Posted notes what a node's actors report, and checks that lanes send their state only after their node's tasks have ended (P1).

@@ -19,8 +19,8 @@ func TestTasksForNodeThatIsNotReady(t *testing.T) {
 	w.Clock = new(int64)
 	w.All[1].Ready = true
 	tasks := wire.Envelope{From: wire.ControllerAt(), To: wire.ClientAt(1), Message: &wire.Dispatch{}}
-	if w.Delivered(tasks); w.Violation != "" || !w.At(1).Begun {
-		t.Fatalf("begun %v, %q", w.At(1).Begun, w.Violation)
+	if w.Delivered(tasks); w.Violation != "" || !w.Lookup(1).Begun {
+		t.Fatalf("begun %v, %q", w.Lookup(1).Begun, w.Violation)
 	}
 	w.All[1].Ready = false
 	if w.Delivered(tasks); w.Violation == "" {
@@ -48,12 +48,12 @@ func TestEndAndFailureOfClient(t *testing.T) {
 	w := newWatch()
 	w.Posted(wire.Envelope{From: wire.ControllerAt(), To: wire.ClientAt(1), Message: &wire.End{Parts: true}})
 	w.Posted(wire.Envelope{From: wire.ClientAt(1), Message: &wire.Failed{Kind: bellows.Bug}})
-	if n := w.At(1); n.Told || n.Failed {
+	if n := w.Lookup(1); n.Told || n.Failed {
 		t.Errorf("%+v", n)
 	}
 	w.Posted(wire.Envelope{From: wire.ControllerAt(), To: wire.ClientAt(1), Message: &wire.End{}})
 	w.Posted(wire.Envelope{From: wire.ClientAt(1), Message: &wire.Failed{Kind: bellows.Lost}})
-	if n := w.At(1); !n.Told || !n.Failed || w.At(2) != nil {
+	if n := w.Lookup(1); !n.Told || !n.Failed || w.Lookup(2) != nil {
 		t.Errorf("%+v", n)
 	}
 }

@@ -1,6 +1,6 @@
 // Package observe tells observers what happens in a simulated job: each of them only what it has a method for.
 //
-// Add all observers to a List before the job begins, in the order in which they are to be told. The job then calls the List for
+// Add all observers to a List before the job begins, in the order in which they are to be called. The job then calls the List for
 // every event. An observer learns of the job by these events alone, and it may ask other observers that it was made with. The
 // package refuses to know what is observed.
 //

@@ -27,7 +27,7 @@ func (o stepper) After(from wire.Address, out []wire.Envelope) {
 }
 func (o stepper) Final() { *o.to = append(*o.to, "final") }
 
-func TestObserversAreToldInOrderWhatTheyHaveMethodsFor(t *testing.T) {
+func TestObserversAreCalledInOrder(t *testing.T) {
 	t.Parallel()
 	var got log
 	var l List

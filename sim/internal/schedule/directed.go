@@ -55,7 +55,7 @@ func (s *Schedule) direct() {
 	}
 	s.Ranks = nil
 	s.Endless, s.Loss, s.Unready = Endless{Clock: Never}, Loss{Skip: -1}, 0
-	s.Growth, s.Shifts, s.Meddle, s.Cuts, s.LoseAll = nil, nil, 0, 0, false
+	s.Growth, s.Shifts, s.Reshapes, s.Meddle, s.Cuts, s.LoseAll = nil, nil, nil, 0, 0, false
 	s.Limits.Lane.Tail, s.Limits.Lane.Copies, s.Limits.Lane.Behind, s.Limits.Lane.Parked = 0, 0, 0, 0
 	s.Limits.Coord.Tail = 0
 	s.Limits.Lane.Slab, s.Limits.Lane.Window = 8, 200 // a partition is several pieces

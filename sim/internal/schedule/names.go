@@ -6,7 +6,7 @@ func Names() map[string][]string {
 	names := map[string][]string{
 		"Drive": {"running", "pipelined", "strata", "clocks", "rounds"},
 		"Fate":  Fates[:], "fate": Fates[:], "Lost": turns[:], "turn": turns[:],
-		"of": losable[:], "meddling": meddlings[:], "phase": Phases[:], "step": Phases[:],
+		"of": losable[:], "meddling": meddlings[:], "What": asks[:], "phase": Phases[:], "step": Phases[:],
 	}
 	for _, f := range Faults {
 		names["Fault"] = append(names["Fault"], string(f.Name))

@@ -36,6 +36,8 @@ type Play struct {
 	Visiting    *rand.Rand     // decides that: one more
 	Ranks       *traffic.Ranks // of the classes of messages; nil: the default ones
 	ranking     *rand.Rand     // decides that: its own stream
+	Reshapes    []Reshape      // changes of the job's shape
+	Shaping     *rand.Rand     // decides that, and when they are carried out: its own stream
 	Cuts        int            // chance of a tick to begin a cut of the job, in hundredths
 	LoseAll     bool           // all nodes are lost at once when there is one
 	Cutting     *rand.Rand     // decides that, and how they are taken: its own, too
@@ -69,6 +71,7 @@ func (p *Play) begin(seed uint64) {
 	p.moving = rand.New(rand.NewPCG(seed, 0x6d6f7665))
 	p.Cutting = rand.New(rand.NewPCG(seed, 0x637574))
 	p.Visiting = rand.New(rand.NewPCG(seed, 0x67756573))
+	p.Shaping = shapes(seed)
 }
 
 // drawLoss lets a message be lost in some lives, and a node never get ready in others.
@@ -142,6 +145,7 @@ func (s *Schedule) drawPlay() {
 	s.drawLeaving()
 	s.drawGuests()
 	s.drawRanks()
+	s.drawReshapes()
 }
 
 // drawFailovers lets other controllers follow in a third of the lives, some of which have little memory for what these go by.

@@ -1,6 +1,6 @@
 // Package stages counts for every node of a simulated job what keeps its client in a stage of the protocol.
 //
-// Add a node before its first message, and ask In. What no message shows is told by others: Enter and Leave. The package refuses
+// Add a node before its first message, and ask IsIn. Call Enter and Leave for stages that no message shows. The package refuses
 // to know the stages of the job as a whole: its end, the collection of its state, and its beginning.
 package stages
 
@@ -22,8 +22,8 @@ func (w *Watch) Enter(n bellows.NodeID, p schedule.Stage) { w.counts[n][p]++ }
 // Leave counts one less.
 func (w *Watch) Leave(n bellows.NodeID, p schedule.Stage) { w.counts[n][p]-- }
 
-// In reports whether a node is in a stage.
-func (w *Watch) In(n bellows.NodeID, p schedule.Stage) bool { return w.counts[n][p] > 0 }
+// IsIn reports whether a node is in a stage.
+func (w *Watch) IsIn(n bellows.NodeID, p schedule.Stage) bool { return w.counts[n][p] > 0 }
 
 // Posted counts pushes, dones and records that leave.
 func (w *Watch) Posted(e wire.Envelope) {

@@ -8,7 +8,7 @@ import (
 	"bellows/sim/internal/schedule"
 )
 
-func TestPushDoneAndRecordAreUnderWayUntilDelivered(t *testing.T) {
+func TestMessagesAreUnderWayUntilDelivered(t *testing.T) {
 	t.Parallel()
 	var w Watch
 	w.Add()
@@ -25,10 +25,10 @@ func TestPushDoneAndRecordAreUnderWayUntilDelivered(t *testing.T) {
 	} {
 		e := wire.Envelope{From: wire.ClientAt(1), To: wire.LaneAt(0, 0), Message: c.message}
 		w.Posted(e)
-		if !w.In(1, c.stage) || w.In(0, c.stage) {
+		if !w.IsIn(1, c.stage) || w.IsIn(0, c.stage) {
 			t.Errorf("%T posted: node 1 is not in the stage %v, or node 0 is", c.message, c.stage)
 		}
-		if w.Delivered(e); w.In(1, c.stage) {
+		if w.Delivered(e); w.IsIn(1, c.stage) {
 			t.Errorf("%T delivered: node 1 is still in the stage %v", c.message, c.stage)
 		}
 	}
@@ -39,11 +39,11 @@ func TestPullIsParkedUntilRowsLeave(t *testing.T) {
 	var w Watch
 	w.Add()
 	w.Delivered(wire.Envelope{From: wire.ClientAt(0), To: wire.LaneAt(0, 0), Message: &wire.Pull{}})
-	if !w.In(0, schedule.PullParked) {
+	if !w.IsIn(0, schedule.PullParked) {
 		t.Error("a pull was delivered, and its node is not in the stage")
 	}
 	w.After(wire.LaneAt(0, 0), []wire.Envelope{{To: wire.ClientAt(0), Message: &wire.Rows{}}})
-	if w.In(0, schedule.PullParked) {
+	if w.IsIn(0, schedule.PullParked) {
 		t.Error("the rows have left, and the node is still in the stage")
 	}
 }

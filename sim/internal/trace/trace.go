@@ -1,7 +1,7 @@
 // Package trace records what happens in a schedule: the hash of its events, a log for people, and the first promise that was
 // broken.
 //
-// Make one Trace for all lives of a job, and let each life set its clock. Every checker reports to it. The package refuses to know
+// Make one Trace for a job, and set its clock whenever the job is resumed. Every checker reports to it. The package refuses to know
 // what a promise is.
 package trace
 
@@ -15,12 +15,12 @@ import (
 
 // Trace is the record of one schedule.
 type Trace struct {
-	Clock     *int64       // the time of the life that is played, in milliseconds
+	Clock     *int64       // virtual time in milliseconds
 	Hash      msgcopy.Hash // of all events, in order
 	Messages  int          // that actors have posted
 	Violation string       // the first promise that was broken; empty: none
-	Only      string       // violations are recorded whose format begins like this
-	Log       io.Writer    // nil: nobody reads it
+	Only      string       // prefix of the formats of violations that are recorded
+	Log       io.Writer    // nil: nothing is logged
 }
 
 // Event adds an event to the hash.

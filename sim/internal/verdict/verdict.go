@@ -63,8 +63,8 @@ func (w *Watch) Delivered(e wire.Envelope) {
 	if !ok {
 		return
 	}
-	w.Must(w.Ledger.Closed(e.From, &m.Counts, m.Adopted, w.Moves.Any(), func() (least, most int64) {
-		applied := w.Lanes.At(e.From).Applied()
+	w.Must(w.Ledger.Closed(e.From, &m.Counts, m.Adopted, w.Moves.HasMoved(), func() (least, most int64) {
+		applied := w.Lanes.Lookup(e.From).Applied()
 		barrier := func(t bellows.TableID) bool {
 			return w.Schedule.Job.Schemas[t].Consistency == table.BSP || t == model.Counts && w.Oracle.Barrier
 		}
@@ -105,7 +105,7 @@ func (w *Watch) checkClosed() {
 	}
 }
 
-// checkSilenceNamed sees that a node whose silence ends the job was named before (P8).
+// checkSilenceNamed sees that the silence of a node was named before it ends the job (P8).
 func (w *Watch) checkSilenceNamed() {
 	node, silent := strings.CutSuffix(strings.SplitAfter(w.Life.Outcome.Reason, " has been silent for ")[0], " for ")
 	node = node[max(0, strings.LastIndex(node, "node ")):]
@@ -147,6 +147,52 @@ func (w *Watch) checkHung() {
 	}
 	w.Hit("model-left-with-tasks")
 	w.Must(blame.CheckModelLost(w.Life.Uncollected(), hung.Number, w.Life.Notices))
+}
+
+// Leave is how a node leaves that is not node 0.
+type Leave struct {
+	Reason  string // why it gives up; empty: it was let go
+	Told    bool   // it knows that the job is over, or that it was removed
+	Without bool   // the job has ended without it
+	Heard   bool   // its connection to node 0 stood to the end, so that it received the end
+}
+
+// CheckLeave judges a node that leaves. It may give up on node 0 only if something has parted them, and is let go only when it knows why.
+// It reports whether it leaves for tasks that do not return.
+func (w *Watch) CheckLeave(n *nodestate.Node, l Leave) (tasks bool) {
+	switch {
+	case n.Joiner != nil && (!n.Joiner.TakesPart || w.Failover.CutShort): // or the controller that ended the job does not know it
+		return false
+	case blame.GivesUp(l.Reason):
+		return true
+	case l.Reason == "" && !n.Closed:
+		w.Violated("P1: node %d is let go, and its tasks run", n.Number)
+	}
+	released := w.Life.Released
+	if !n.Severed && !n.Gone && !(l.Told && (released || n.Departed || l.Without)) {
+		w.Violated("P9: node %d gives up (%s) although nothing has parted it from node 0", n.Number, l.Reason)
+	}
+	// A node that had not answered on its first connection when it was lost cannot know, nor can one that stopped before it had answered
+	// on the last.
+	if released && !n.Buried && !l.Told && l.Heard {
+		w.Violated("P8: node %d is let go and was not told why the job is over", n.Number)
+	}
+	return false
+}
+
+// GaveUp judges a node that does not wait for its tasks any more, of which some are unfinished. It reports whether that is new.
+func (w *Watch) GaveUp(n *nodestate.Node, why string, unfinished []bellows.Unit) (anew bool) {
+	if n.Closed || w.Schedule.Closing[n.Number] != int64(schedule.Never) {
+		w.Violated("P8: node %d gives up its tasks (%s), which return", n.Number, why)
+	} else {
+		w.Must(blame.CheckGivenUp(why, unfinished))
+	}
+	if anew = !n.Hung; anew {
+		n.Hung = true
+		w.Ends.May("node %d waits no longer: ", n.Number)
+		w.Ends.May("node %d leaves: ", n.Number)
+	}
+	return anew
 }
 
 // Final judges why the job has ended, and its counts.

@@ -52,7 +52,7 @@ func TestNode0LeavesWithoutOutcome(t *testing.T) {
 	}
 }
 
-func TestSilenceIsNamedBeforeItEndsTheJob(t *testing.T) {
+func TestSilenceIsNamedFirst(t *testing.T) {
 	t.Parallel()
 	w := newWatch("node 1 has been silent for 2.6 s")
 	w.Life.Delivered(wire.Envelope{Message: &wire.Notice{Sentence: "node 1 has been silent for 1.3 s"}})
