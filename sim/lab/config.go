@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/core/liveness"
+	"bellows/sim/lab/link"
 	"bellows/train"
 )
 
@@ -14,12 +15,12 @@ type Config struct {
 	Job   train.Job
 	Site  Site
 	Costs Costs
-	Slow  Pattern // nil: nobody is slow
+	Slow  Pattern // nil: no node is slow
 	// Jitter is how much the cost of a task varies by chance: it is between 1 and 1+Jitter times what Costs say.
 	Jitter float64
 	// Limit is the virtual time after which the job is given up, with an error; 0: 1,000 hours.
 	Limit time.Duration
-	// Tick is how often nodes are told the time, and say that they live; 0: as often as in production.
+	// Tick is the time between two heartbeats of a node; 0: as in production.
 	Tick    time.Duration
 	OnEpoch func(Epoch) // called in order, during Run; nil: not told
 	// Growth are nodes that join while the job runs. They have the numbers behind those of the site, in the order of their times.
@@ -48,13 +49,30 @@ type Site struct {
 	// WakeLatency is how much longer it takes until a node looks at a message from another that comes when it has
 	// handled none for longer than Nap, and its machine has a core without work: that core sleeps.
 	Nap, WakeLatency time.Duration
+	// Window is how many bytes of a connection between two machines may be under way; 0: link.DefaultWindow.
+	Window int
+	// Budgets bound what one machine sends to another.
+	Budgets []link.Pair
+}
+
+// has reports whether there is a machine of that index.
+func (s *Site) has(machine int) bool { return machine >= 0 && machine < len(s.Machines) }
+
+// links returns the links of a site.
+func (s *Site) links() link.Config {
+	c := link.Config{Latency: int64(s.Latency), Window: s.Window, Pairs: s.Budgets}
+	for _, m := range s.Machines {
+		c.Ports = append(c.Ports, link.Port{Up: m.Up, Down: m.Down})
+	}
+	return c
 }
 
 // Node is a process.
 type Node struct {
-	Machine int // index in Site.Machines
-	Slots   int // compute slots; 0: it runs no tasks
-	Lanes   int // server lanes; 0: it holds no partitions
+	Machine int         // index in Site.Machines
+	Slots   int         // compute slots; 0: it runs no tasks
+	Lanes   int         // server lanes; 0: it holds no partitions
+	Budget  link.Budget // of what it sends to other machines
 }
 
 // Machine is a computer with its link.
@@ -135,6 +153,11 @@ func (c *Config) validate() error {
 			return bad("machine %d is %+v; it needs a core, and nothing negative", i, m)
 		}
 	}
+	for i, b := range c.Site.Budgets {
+		if !c.Site.has(b.From) || !c.Site.has(b.To) || !(b.Rate > 0) || b.Burst < 0 {
+			return bad("budget %d is %+v, between two of %d machines", i, b, len(c.Site.Machines))
+		}
+	}
 	if err := c.validateNodes(bad); err != nil {
 		return err
 	}
@@ -150,7 +173,7 @@ func (c *Config) validateGrowth(bad func(string, ...any) error) error {
 	}
 	for i, a := range c.Growth {
 		n := a.Node
-		if n.Machine < 0 || n.Machine >= len(c.Site.Machines) || n.Slots < 0 || n.Lanes < 0 || n.Slots+n.Lanes == 0 || n.Lanes >= nodesMost || a.At < 0 || a.Start < 0 {
+		if !c.Site.has(n.Machine) || n.Slots < 0 || n.Lanes < 0 || n.Slots+n.Lanes == 0 || n.Lanes >= nodesMost || a.At < 0 || a.Start < 0 {
 			return bad("arrival %d is %+v, on one of %d machines", i, a, len(c.Site.Machines))
 		}
 		if n.Slots > 0 {
@@ -166,7 +189,7 @@ func (c *Config) validateGrowth(bad func(string, ...any) error) error {
 func (c *Config) validateNodes(bad func(string, ...any) error) error {
 	workers, lanes := 0, 0
 	for i, n := range c.Site.Nodes {
-		if n.Machine < 0 || n.Machine >= len(c.Site.Machines) || n.Slots < 0 || n.Lanes < 0 || n.Lanes >= nodesMost {
+		if !c.Site.has(n.Machine) || n.Slots < 0 || n.Lanes < 0 || n.Lanes >= nodesMost || !(n.Budget.Rate >= 0) || n.Budget.Burst < 0 {
 			return bad("node %d is %+v, on one of %d machines", i, n, len(c.Site.Machines))
 		}
 		if lanes += n.Lanes; n.Slots > 0 {

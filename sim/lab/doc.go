@@ -21,8 +21,7 @@
 //     Tasks of a node share its slots as they do in production.
 //   - A node handles its messages one batch after the other: all that has arrived, for the sum of its costs.
 //   - What computes or handles messages on a machine shares the machine's cores evenly.
-//   - A frame passes its machine's uplink, whole; after the latency the other's downlink, whole. Frames queue in the
-//     order in which they come.
+//   - Frames pass their machine's uplink and the other's downlink, in the order of production (package link).
 //
 // Whatever touches a client, a lane or the controller does so alone, in the order of virtual time. Only what a task
 // computes between two questions to its client, which nobody else can see, goes on beside that on other processors,

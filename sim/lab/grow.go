@@ -10,6 +10,7 @@ import (
 	"bellows/core/join"
 	"bellows/core/members"
 	"bellows/core/shell"
+	"bellows/link/wire"
 	"bellows/train"
 )
 
@@ -257,8 +258,9 @@ func (w *world) copy(c *newcomer, s bellows.SplitID) {
 // pieces sends the next pieces of a split's data from where the split runs.
 func (w *world) pieces(k *copying, count int) {
 	for ; count > 0 && k.unsent > 0; count-- {
-		f := &frame{copying: k, pieceBytes: min(k.unsent, copyPiece), from: k.from, to: k.to.node}
-		k.unsent -= f.pieceBytes
+		bytes := min(k.unsent, copyPiece)
+		f := &frame{copying: k, lengths: []int{wire.HeaderSize + bytes}, from: k.from, to: k.to.node}
+		k.unsent -= bytes
 		w.stirs(1)
 		k.from.outbox = append(k.from.outbox, f)
 	}
@@ -269,8 +271,9 @@ func (w *world) pieces(k *copying, count int) {
 func (w *world) pieceCame(f *frame) {
 	k := f.copying
 	w.stirs(-1)
-	k.to.Copied += int64(f.pieceBytes)
-	if k.coming -= f.pieceBytes; k.coming > 0 {
+	bytes := f.len() - wire.HeaderSize
+	k.to.Copied += int64(bytes)
+	if k.coming -= bytes; k.coming > 0 {
 		w.pieces(k, 1)
 		return
 	}

@@ -1,41 +1,67 @@
 package lab
 
 import (
+	"bellows/core/tally"
 	"bellows/link/wire"
 )
 
-// mail is a message for an actor of a node: as it is within a node, as a frame between nodes.
+// mail is a message for an actor of a node: an envelope within a node, a frame between nodes.
 type mail struct {
 	envelope wire.Envelope // where frame is nil
 	frame    *frame
 	bytes    int // of the frame, or of the deltas in the message
 }
 
-// frame is a message between nodes, encoded. One in parts travels with all of them, one behind the other.
+// frame is a message between nodes, encoded, in one part or several.
 type frame struct {
-	header  wire.Header
-	payload []byte
-	before  *frame // the part before it; nil: none
-	from    *node
-	to      *node
+	envelope wire.Envelope
+	parts    []part
+	lengths  []int // of the parts, with their headers
+	from     *node
+	to       *node
 
-	copying    *copying // it is no message, but a piece of a split's data
-	pieceBytes int
+	copying *copying // it is no message, but a piece of a split's data
 }
 
-func (f *frame) len() int {
-	if f.copying != nil {
-		return wire.HeaderSize + f.pieceBytes
-	}
-	n := wire.HeaderSize + len(f.payload)
-	if f.before != nil {
-		n += f.before.len()
+// part is one frame on the wire.
+type part struct {
+	header  wire.Header
+	payload []byte
+}
+
+// Envelope implements link.Frame.
+func (f *frame) Envelope() (e wire.Envelope, some bool) { return f.envelope, f.copying == nil }
+
+// Parts implements link.Frame.
+func (f *frame) Parts() []int { return f.lengths }
+
+// header returns that of the last part.
+func (f *frame) header() *wire.Header { return &f.parts[len(f.parts)-1].header }
+
+func (f *frame) len() (n int) {
+	for _, part := range f.lengths {
+		n += part
 	}
 	return n
 }
 
-// pack encodes a message, which is then the frame's.
-func (w *world) pack(from *node, e wire.Envelope) (last *frame, err error) {
+// class returns the class that its bytes are counted as.
+func (f *frame) class() tally.Class {
+	if f.copying != nil {
+		return tally.Control
+	}
+	return f.header().Class()
+}
+
+// pack encodes a message. It stays its sender's until the frame has left.
+func (w *world) pack(from *node, e wire.Envelope) (*frame, error) {
+	f := &frame{envelope: e, from: from, to: w.nodes[e.To.Node]}
+	if from.machine == f.to.machine {
+		w.batch.Cut(0, wholePart)
+	} else {
+		w.batch.Cut(w.links.Conn(from.id, e.To.Node, false).Cuts())
+	}
+	w.batch.Lend()
 	if err := w.batch.Add(e); err != nil {
 		return nil, err
 	}
@@ -45,47 +71,37 @@ func (w *world) pack(from *node, e wire.Envelope) (last *frame, err error) {
 		if err != nil {
 			return nil, err
 		}
-		f := &frame{header: h, payload: h.Payload()[:0], before: last, from: from, to: w.nodes[e.To.Node]}
-		f.payload = append(f.payload, buffers[0][wire.HeaderSize:]...)
+		p := part{header: h, payload: h.Payload()[:0]}
+		p.payload = append(p.payload, buffers[0][wire.HeaderSize:]...)
 		for _, b := range buffers[1:] {
-			f.payload = append(f.payload, b...)
+			p.payload = append(p.payload, b...)
 		}
-		last = f
+		f.parts, f.lengths = append(f.parts, p), append(f.lengths, wire.HeaderSize+len(p.payload))
 	}
-	return last, nil
+	return f, nil
 }
 
-// unpack makes the message of a frame, or of all parts that end with it.
-func (f *frame) unpack(j *wire.Joiner) (wire.Envelope, error) {
-	if f.before != nil {
-		if e, err := f.before.unpack(j); err != nil {
-			return e, err
+// wholePart is how long the parts of a message are that is cut within a machine, as on a fast connection.
+const wholePart = 1<<20 - 64
+
+// unpack makes the message of a frame.
+func (f *frame) unpack(j *wire.Joiner) (e wire.Envelope, err error) {
+	for i := range f.parts {
+		if e, err = j.Decode(f.parts[i].header, f.parts[i].payload); err != nil {
+			break
 		}
 	}
-	return j.Decode(f.header, f.payload)
+	return e, err
 }
 
 // transmit sends a frame off.
 func (w *world) transmit(f *frame) {
-	now, bytes := w.agenda.Now(), f.len()
-	f.from.sent.Count(f.header.Class(), bytes)
+	f.from.sent.Count(f.class(), f.len())
 	if f.from.machine == f.to.machine {
 		w.agenda.After(int64(w.cfg.Site.LocalLatency), event{what: frameIn, frame: f})
 		return
 	}
-	left := through(now, &f.from.machine.upFree, bytes, f.from.machine.Up)
-	w.agenda.After(left-now+int64(w.cfg.Site.Latency), event{what: frameAtLink, frame: f})
-}
-
-// atLink takes a frame through the receiver's downlink.
-func (w *world) atLink(f *frame) {
-	now := w.agenda.Now()
-	in := through(now, &f.to.machine.downFree, f.len(), f.to.machine.Down)
-	if in == now {
-		f.to.arrives(f)
-		return
-	}
-	w.agenda.After(in-now, event{what: frameIn, frame: f})
+	w.links.Send(w.links.Conn(f.from.id, f.to.id, f.copying != nil), f)
 }
 
 // deltaBytes is how much of a message a lane has to add to its rows.

@@ -13,8 +13,6 @@ type machine struct {
 	jobs  []*job // those that want a core, in the order in which they came
 	since int64  // when each job's rest was what it says
 	stamp uint32 // of the tick that is not out of date
-
-	upFree, downFree int64 // when the last frame on the link is through
 }
 
 // job is work for one core.
@@ -110,13 +108,3 @@ func (w *world) slowness(n bellows.NodeID) (slower float64, left int64) {
 
 // slowerLeast bounds how fast a pattern can make a node.
 const slowerLeast = 1e-3
-
-// through is when a frame of so many bytes is through a link that has free as its last frame's end, and takes rate
-// bytes a second.
-func through(now int64, free *int64, bytes int, rate float64) int64 {
-	if rate == 0 {
-		return now
-	}
-	*free = max(now, *free) + int64(math.Ceil(float64(bytes)*1e9/rate))
-	return *free
-}

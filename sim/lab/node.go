@@ -148,7 +148,7 @@ func (n *node) post(out *wire.Outbox) {
 
 // arrives takes a frame off the link.
 func (n *node) arrives(f *frame) {
-	n.received.Count(f.header.Class(), f.len())
+	n.received.Count(f.class(), f.len())
 	n.heard[f.from.id] += uint64(f.len())
 	n.inbox = append(n.inbox, mail{frame: f, bytes: f.len()})
 	n.settle()
@@ -260,12 +260,12 @@ func (n *node) finishService() {
 func (n *node) open(m *mail) {
 	e := m.envelope
 	if f := m.frame; f != nil && f.copying != nil {
-		n.w.trace(uint64(f.from.id)<<32|uint64(n.id), uint64(f.copying.split)<<32|uint64(f.pieceBytes))
+		n.w.trace(uint64(f.from.id)<<32|uint64(n.id), uint64(f.copying.split)<<32|uint64(f.len()))
 		n.w.pieceCame(f)
 		return
 	}
 	if f := m.frame; f != nil {
-		n.w.trace(uint64(f.from.id)<<32|uint64(n.id), uint64(f.header.Checksum)<<32|uint64(f.header.Kind))
+		n.w.trace(uint64(f.from.id)<<32|uint64(n.id), uint64(f.header().Checksum)<<32|uint64(f.header().Kind))
 		var err error
 		if e, err = f.unpack(&n.w.joiner); err != nil {
 			n.w.fail(err)

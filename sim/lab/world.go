@@ -16,6 +16,7 @@ import (
 	"bellows/link/wire"
 	"bellows/sim/internal/msgcopy"
 	"bellows/sim/internal/virtual"
+	"bellows/sim/lab/link"
 	"bellows/train"
 )
 
@@ -29,9 +30,10 @@ type world struct {
 	machines   []*machine
 	nodes      []*node
 	coroutines []*taskCoroutine // per split
-	batch      wire.Batch       // to encode with
-	joiner     wire.Joiner      // and to decode
-	over       []*job           // scratch
+	links      *link.Net[*frame]
+	batch      wire.Batch  // to encode with
+	joiner     wire.Joiner // and to decode
+	over       []*job      // scratch
 
 	goroutines sync.WaitGroup
 	sum        msgcopy.Hash // of everything that happened
@@ -52,6 +54,7 @@ type event struct {
 	machine *machine
 	node    *node
 	frame   *frame
+	link    link.Event[*frame]
 	stamp   uint32
 }
 
@@ -60,8 +63,8 @@ type what uint8
 
 const (
 	machineTick what = iota // a job of the machine is done, or its speed changes
-	frameAtLink             // the frame comes to the receiver's downlink
-	frameIn                 // the frame is at the receiver
+	linkEvent               // something is due on the links
+	frameIn                 // the frame is at the receiver, on the same machine
 	nodeWakes               // the node looks at its mail again
 	allTick                 // all nodes are told the time
 	nodeCalled              // node 0 is told to have another node come
@@ -108,6 +111,9 @@ func newWorld(cfg *Config) (*world, error) {
 	for _, m := range cfg.Site.Machines {
 		w.machines = append(w.machines, &machine{Machine: m, w: w})
 	}
+	w.links = link.New(cfg.Site.links(), w.agenda.Now, func(delay int64, e link.Event[*frame]) {
+		w.agenda.After(delay, event{what: linkEvent, link: e})
+	}, func(f *frame) { f.to.arrives(f) })
 	var workers []bellows.NodeID
 	var counts []int // of lanes
 	for _, n := range cfg.Site.Nodes {
@@ -147,6 +153,7 @@ func (w *world) addNode(n Node) *node {
 	at.newcomers = join.NewNewcomers(max(bellows.NodeID(first), at.id+1), 1)
 	at.service.node = at
 	w.nodes = append(w.nodes, at)
+	w.links.AddNode(n.Machine, n.Budget)
 	return at
 }
 
@@ -169,8 +176,8 @@ func (w *world) run() {
 		switch e.what {
 		case machineTick:
 			e.machine.tick(e.stamp)
-		case frameAtLink:
-			w.atLink(e.frame)
+		case linkEvent:
+			w.links.Happen(e.link)
 		case frameIn:
 			e.frame.to.arrives(e.frame)
 		case nodeWakes:
