@@ -23,7 +23,6 @@ var strayWords = []strayWord{
 	{"executor", "app/lda", "the application's executors"},
 	{"executor", "app/mlr", "the application's executors"},
 	{"plan", "sim/internal/schedule", "faults and commands of a schedule that is played: the plan of a simulation, not of a cluster"},
-	{"plan", "sim/lab", "when the jobs of a machine of the laboratory are done"},
 	{"report", "train", "a node's report has what its runner has counted"},
 	{"record", "port/registry/file", "a change in the log of a registry"},
 	{"rule", "data/internal/missing", "which fields of an input stand for a missing value"},

@@ -16,6 +16,7 @@ type Config struct {
 	Site  Site
 	Costs Costs
 	Slow  Pattern // nil: no node is slow
+	Load  Load    // nil: the machines have no other work
 	// Jitter is how much the cost of a task varies by chance: it is between 1 and 1+Jitter times what Costs say.
 	Jitter float64
 	// Limit is the virtual time after which the job is given up, with an error; 0: 1,000 hours.
@@ -49,6 +50,8 @@ type Site struct {
 	// WakeLatency is how much longer it takes until a node looks at a message from another that comes when it has
 	// handled none for longer than Nap, and its machine has a core without work: that core sleeps.
 	Nap, WakeLatency time.Duration
+	// Slice is how long a core has one job while others wait, as under a scheduler; 0: all share the cores evenly.
+	Slice time.Duration
 	// Window is how many bytes of a connection between two machines may be under way; 0: link.DefaultWindow.
 	Window int
 	// Budgets bound what one machine sends to another.
@@ -140,8 +143,8 @@ func (c *Config) validate() error {
 		return bad("a job needs splits, Items, a Driver and NewExecutor")
 	case len(c.Site.Nodes) < 1 || len(c.Site.Nodes) > nodesMost:
 		return bad("%d nodes; must be 1 to %d", len(c.Site.Nodes), nodesMost)
-	case min(c.Site.Latency, c.Site.LocalLatency, c.Site.Nap, c.Site.WakeLatency, c.Limit, c.Tick) < 0 || !(c.Jitter >= 0):
-		return bad("latencies, limit, tick and jitter may not be negative")
+	case min(c.Site.Latency, c.Site.LocalLatency, c.Site.Nap, c.Site.WakeLatency, c.Site.Slice, c.Limit, c.Tick) < 0 || !(c.Jitter >= 0):
+		return bad("latencies, slice, limit, tick and jitter may not be negative")
 	}
 	for i := range j.Tables {
 		if err := j.Tables[i].Validate(); err != nil {

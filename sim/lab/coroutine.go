@@ -3,6 +3,7 @@ package lab
 import (
 	"bellows"
 	"bellows/random"
+	"bellows/sim/lab/cores"
 	"bellows/train"
 )
 
@@ -199,14 +200,14 @@ func (c *taskCoroutine) kind() *learnt {
 // compute makes the task's cost due.
 func (c *taskCoroutine) compute() {
 	c.spent = true
-	c.job = job{node: c.node, coroutine: c, rest: c.node.w.cost(c.task)}
-	if c.job.rest < done {
+	c.job = job{Owner: owner{c.node, c}, Rest: c.node.w.cost(c.task)}
+	if c.job.Rest < cores.Done {
 		c.follow(c.listen())
 		return
 	}
 	c.node.meter.Compute(c.node.w.now(), 1)
 	c.node.w.stirs(1)
-	c.node.machine.begin(&c.job)
+	c.node.w.begins(c.node.machine, &c.job)
 }
 
 // computed goes on with a task whose cost is paid.

@@ -20,7 +20,8 @@
 //     reads the same rows again or ends. Where that is, is learnt from the split's last task; its first one shows it.
 //     Tasks of a node share its slots as they do in production.
 //   - A node handles its messages one batch after the other: all that has arrived, for the sum of its costs.
-//   - What computes or handles messages on a machine shares the machine's cores evenly.
+//   - Tasks and messages of a machine share its cores (package cores): evenly, or in slices. A node that is slow is slow for both, and
+//     other work may take a share of the machine.
 //   - Frames pass their machine's uplink and the other's downlink, in the order of production (package link).
 //
 // Whatever touches a client, a lane or the controller does so alone, in the order of virtual time. Only what a task

@@ -13,6 +13,7 @@ import (
 	"bellows/core/slots"
 	"bellows/core/tally"
 	"bellows/link/wire"
+	"bellows/sim/lab/cores"
 	"bellows/train"
 )
 
@@ -177,41 +178,41 @@ func (n *node) settle() {
 // serveNext begins the node's next piece of service: sending comes first. It reports whether it is done already.
 func (n *node) serveNext() bool {
 	c := &n.w.cfg.Costs
-	n.service.rest = 0
+	n.service.Rest = 0
 	switch {
 	case n.serving:
 		return false
 	case len(n.outbox) > 0:
 		n.sending, n.outbox = n.outbox, n.sending[:0]
 		for _, f := range n.sending {
-			n.service.rest += c.Send + c.SendByte*float64(f.len())
+			n.service.Rest += c.Send + c.SendByte*float64(f.len())
 		}
 	case len(n.inbox) > 0:
 		if n.naps() {
 			return false
 		}
-		n.service.rest += n.waking
+		n.service.Rest += n.waking
 		n.waking = 0
 		n.taking, n.inbox = n.inbox, n.taking[:0]
 		for i := range n.taking {
-			n.service.rest += n.taking[i].cost(c)
+			n.service.Rest += n.taking[i].cost(c)
 		}
 	default:
 		return false
 	}
-	if n.service.rest < done {
+	if n.service.Rest < cores.Done {
 		n.finishService()
 		return true
 	}
 	n.serving = true
-	n.machine.begin(&n.service)
+	n.w.begins(n.machine, &n.service)
 	return false
 }
 
 // naps reports whether the node is asleep, and wakes it: what it has got is handled when it is awake.
 func (n *node) naps() bool {
 	now, site := n.w.agenda.Now(), &n.w.cfg.Site
-	if n.inbox[0].frame == nil || n.machine.full() || now-n.rested <= int64(site.Nap) {
+	if n.inbox[0].frame == nil || n.machine.Full() || now-n.rested <= int64(site.Nap) {
 		return false
 	}
 	n.wakes++

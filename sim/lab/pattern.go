@@ -2,15 +2,34 @@ package lab
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"bellows"
 	"bellows/random"
 )
 
-// Pattern says by how much a node's tasks are slower than usual at a time, 1 being as usual, and until when that holds. It
-// is a pure function of its arguments. What a node does for others, its messages, is not slowed down.
+// Pattern returns by how much a node is slower than usual at a time, 1 being as usual, and until when that holds. Its tasks and its
+// messages are slowed alike. It is a pure function of its arguments.
 type Pattern func(seed uint64, n bellows.NodeID, now time.Duration) (slower float64, until time.Duration)
+
+// Load returns the share of a machine, by its index, that other work takes at a time, from 0 to 1, and until when that holds. It is
+// a pure function of its arguments.
+type Load func(seed uint64, machine int, now time.Duration) (share float64, until time.Duration)
+
+// Bursts is other work that takes a share of the named machines, and of all if none is named, for a part (0 to 1) of each period.
+func Bursts(share float64, period time.Duration, part float64, machines ...int) Load {
+	return func(_ uint64, machine int, now time.Duration) (float64, time.Duration) {
+		if len(machines) > 0 && !slices.Contains(machines, machine) {
+			return 0, always
+		}
+		begin := now / period * period
+		if end := begin + time.Duration(part*float64(period)); now < end {
+			return share, end
+		}
+		return 0, begin + period
+	}
+}
 
 // always is the end of what never ends.
 const always = time.Duration(math.MaxInt64)

@@ -177,6 +177,45 @@ func TestMessagesCostTheirNode(t *testing.T) {
 	}
 }
 
+// TestSlowNodeHandlesMessagesSlowly runs a job of which only messages take time, on nodes that are three times slower, and on
+// machines of which other work takes half.
+func TestSlowNodeHandlesMessagesSlowly(t *testing.T) {
+	t.Parallel()
+	s := script{splits: 2, clocks: 10, rows: 10, width: 2}
+	cfg := lab.Config{Job: s.job(), Site: machines(2), Costs: lab.Costs{Send: 1000, Receive: 2000, Local: 3000}, Tick: time.Hour}
+	usual := run(t, cfg).Time
+	cfg.Job, cfg.Slow = s.job(), lab.Constant(3, 0, 1, 2)
+	if slow := run(t, cfg).Time; slow != 3*usual {
+		t.Errorf("messages take %v on slow nodes, and %v usually", slow, usual)
+	}
+	cfg.Job, cfg.Slow, cfg.Load = s.job(), nil, lab.Bursts(0.5, time.Hour, 1)
+	if loaded := run(t, cfg).Time; loaded != 2*usual {
+		t.Errorf("messages take %v beside other work, and %v usually", loaded, usual)
+	}
+}
+
+// TestLoadPassesAfterPart lets other work take half of each machine for 10 of each 40 ms.
+func TestLoadPassesAfterPart(t *testing.T) {
+	t.Parallel()
+	s := script{splits: 4, clocks: 70, rows: 10, width: 2}
+	r := run(t, lab.Config{Job: s.job(), Site: machines(4), Costs: millisecond, Load: lab.Bursts(0.5, 40*time.Millisecond, 0.25)})
+	if d := r.Time - 80*time.Millisecond; d.Abs() > time.Microsecond { // of each 40 ms, 5 are lost
+		t.Errorf("70 clocks of 1 ms take %v", r.Time)
+	}
+}
+
+// TestSlicesKeepWorkOfCores runs three tasks on one core in slices of 1 ms: the last ends as late as all of them take.
+func TestSlicesKeepWorkOfCores(t *testing.T) {
+	t.Parallel()
+	s := script{splits: 3, clocks: 10, rows: 10, width: 2}
+	site := lab.Processes(3, 1, 3)
+	site.Slice = time.Millisecond
+	r := run(t, lab.Config{Job: s.job(), Site: site, Costs: lab.Costs{Item: 4e6, Local: 1000}})
+	if r.Time < 120*time.Millisecond || r.Time > 121*time.Millisecond {
+		t.Errorf("120 ms of work take %v", r.Time)
+	}
+}
+
 var errScript = errors.New("the script fails here")
 
 func TestAnExperimentThatCannotGoOnSaysWhy(t *testing.T) {

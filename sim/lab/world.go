@@ -33,7 +33,6 @@ type world struct {
 	links      *link.Net[*frame]
 	batch      wire.Batch  // to encode with
 	joiner     wire.Joiner // and to decode
-	over       []*job      // scratch
 
 	goroutines sync.WaitGroup
 	sum        msgcopy.Hash // of everything that happened
@@ -109,7 +108,7 @@ func Run(cfg Config) (*Result, error) {
 func newWorld(cfg *Config) (*world, error) {
 	w := &world{cfg: cfg, coroutines: make([]*taskCoroutine, cfg.Job.Splits)}
 	for _, m := range cfg.Site.Machines {
-		w.machines = append(w.machines, &machine{Machine: m, w: w})
+		w.addMachine(m)
 	}
 	w.links = link.New(cfg.Site.links(), w.agenda.Now, func(delay int64, e link.Event[*frame]) {
 		w.agenda.After(delay, event{what: linkEvent, link: e})
@@ -151,7 +150,7 @@ func (w *world) addNode(n Node) *node {
 	first, all := len(w.cfg.Site.Nodes), len(w.cfg.Site.Nodes)+len(w.cfg.Growth)
 	at := &node{w: w, id: bellows.NodeID(len(w.nodes)), machine: w.machines[n.Machine], heard: make([]uint64, all)}
 	at.newcomers = join.NewNewcomers(max(bellows.NodeID(first), at.id+1), 1)
-	at.service.node = at
+	at.service = job{Owner: owner{node: at}, Woken: true}
 	w.nodes = append(w.nodes, at)
 	w.links.AddNode(n.Machine, n.Budget)
 	return at
@@ -175,7 +174,7 @@ func (w *world) run() {
 		w.events++
 		switch e.what {
 		case machineTick:
-			e.machine.tick(e.stamp)
+			w.machineTicks(e.machine, e.stamp)
 		case linkEvent:
 			w.links.Happen(e.link)
 		case frameIn:
