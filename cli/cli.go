@@ -25,8 +25,8 @@ import (
 	"bellows/cli/internal/screen"
 )
 
-// Main is the program: it carries out the command line, with the applications in the order in which help lists them, and ends
-// the process with an exit code of `help exit-codes`. The program is called what its file is called.
+// Main runs the command line, with the applications in the order in which help lists them, and ends the process with an
+// exit code of `help exit-codes`. The program has the name of its file.
 func Main(apps ...app.Application) {
 	var out io.Writer = os.Stdout
 	if closedAtStart(os.Stdout, os.Stdin, os.Stderr) {

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// mistake is a command line that cannot be carried out. The words of line are divided at blanks; "" is an empty word.
+// mistake is an invalid command line. The words of line are divided at blanks; "" is an empty word.
 type mistake struct {
 	line string
 	env  string // NAME=VALUE, or nothing

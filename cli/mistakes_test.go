@@ -169,7 +169,7 @@ var mistakes = []mistake{
 	{line: "train mlr comments.svm"},
 	{line: "train mf -", in: ""},
 
-	// What a file is instead.
+	// Files of another kind.
 	{line: "train mf list.json"},
 	{line: "train mlr rows.jsonl"},
 	{line: "train lda docs.jsonl"},
@@ -202,7 +202,7 @@ var mistakes = []mistake{
 	{line: "train lda common.txt"},
 	{line: "train lda twice.docword"},
 
-	// What stands in it.
+	// Wrong content.
 	{line: "train mf comma.tsv"},
 	{line: "train mlr thousands.csv"},
 	{line: "train mlr millions.csv"},

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// guide is the page whose program is built as its reader would: in a module of its own.
+// guide is the page with the program that this test builds as its reader would: in a separate module.
 const guide = "../docs/8-your-own-application.md"
 
 // TestTheGuideHoldsOutsideTheTree makes a module of the page's go.mod and program in another folder, builds it without a

@@ -21,7 +21,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// execute carries out one command line and returns its exit code. What could not be written to standard output is an error of every
+// execute runs one command line and returns its exit code. A failed write to standard output is an error of every
 // command that has no other.
 func execute(c *screen.Console, apps ...app.Application) int {
 	ctx, end := untilSignal(c)
@@ -49,8 +49,8 @@ func advise(err error) error {
 }
 
 // untilSignal returns a context that the first Ctrl-C, SIGTERM or SIGHUP cancels, so that a command ends at a safe
-// point; the second one ends the process at once, but for SIGHUP, of which a terminal that is closed sends several.
-// Whoever starts it with SIGHUP ignored, as nohup does, wants it to go on.
+// point. The second one ends the process at once, except SIGHUP, since a closed terminal sends several. A program
+// started with SIGHUP ignored, as by nohup, ignores it.
 func untilSignal(c *screen.Console) (ctx context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals, hangups := make(chan os.Signal, 1), make(chan os.Signal, 1)

@@ -15,7 +15,7 @@ import (
 	"bellows/cli/internal/verbs"
 )
 
-// console is that of a program called bellows, with no input.
+// console returns that of a program named bellows, without input.
 func console(out io.Writer, args ...string) *screen.Console {
 	return &screen.Console{In: strings.NewReader(""), Out: out, Err: io.Discard, Name: "bellows", Args: args}
 }
@@ -88,7 +88,7 @@ func TestEveryCommandHasASchema(t *testing.T) {
 	}
 }
 
-// TestProgramsThatCannotBe are found before any command runs.
+// TestProgramsThatCannotBe finds invalid programs before any command runs.
 func TestProgramsThatCannotBe(t *testing.T) {
 	t.Parallel()
 	with := func(a app.Application, columns string, names ...string) app.Application {
@@ -122,8 +122,8 @@ func TestProgramsThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestWhatIsPrintedIsCalledAsThisWas: a program that no folder of PATH has is not found by its name alone.
-func TestWhatIsPrintedIsCalledAsThisWas(t *testing.T) {
+// TestPrintedCommandsUseThisProgramsPath checks that a program outside PATH is not printed by its name alone.
+func TestPrintedCommandsUseThisProgramsPath(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]string{"bellows": "bellows", "./bellows": "./bellows", "/my tools/bellows": "'/my tools/bellows'"} {
 		if got := called(word); got != want {

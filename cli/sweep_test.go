@@ -22,17 +22,19 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// What the sweep promises.
+// The goals of the sweep.
 const (
 	sweepLeast = 300  // command lines
 	sweepShare = 0.95 // of the errors name their cause and what to do
 )
 
-// TestSweep carries out the command lines of testdata/sweep, on the inputs that stand beside them, and judges what comes of each by what a user has
-// to expect, written by hand before: never by what the program said once. A wrong result with exit code 0 fails, and so do a refusal of what is
-// good and another exit code than promised. Of the errors at least 95 % name the place, the cause and the remedy that the entry wants.
+// TestSweep runs the command lines of testdata/sweep on the inputs next to them. It compares each result with a user's
+// expectation, written by hand in advance: never with earlier output. A wrong result with exit code 0 fails, and so do
+// refusals of valid input and other exit codes than promised. At least 95 % of the errors name the place, the cause and
+// the remedy that the entry wants.
 //
-// An archive begins with its entries; the files that they read follow it, and those that `file` lines make (sweepfiles_test.go):
+// An archive begins with its entries; the files that they read follow it, and those that `file` lines make
+// (sweepfiles_test.go):
 //
 //	$ COMMAND LINE [< FILE]     words in single quotes are one word; NAME=VALUE before it sets the environment
 //	= CODE                      the exit code
@@ -76,7 +78,7 @@ func TestSweep(t *testing.T) {
 		}
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) { s.archive(t, archive) })
 	}
-	t.Logf("%d command lines: %d as good as they have to be, %d errors, of which %d name cause and remedy (%.1f %%)",
+	t.Logf("%d command lines: %d as good as they have to be, %d errors, and %d of them name cause and remedy (%.1f %%)",
 		s.lines, s.lines-s.errors, s.errors, s.named, 100*float64(s.named)/float64(max(1, s.errors)))
 	if s.lines < sweepLeast && s.archives == len(archives) && !t.Failed() {
 		t.Errorf("%d command lines are fewer than %d", s.lines, sweepLeast)
@@ -180,7 +182,7 @@ func (s *sweep) entry(t *testing.T, e *entry) {
 	case isError && !slices.ContainsFunc(e.wants, func(w want) bool { return w.what == "cause" }) || isError && !slices.ContainsFunc(e.wants, func(w want) bool { return w.what == "remedy" }):
 		t.Errorf("$ %s\nnothing is said of its cause or remedy", e.line)
 	case isError && foreignWords.MatchString(o.err):
-		t.Errorf("$ %s\nsays words of a library: %s", e.line, o.err)
+		t.Errorf("$ %s\nuses a library's words: %s", e.line, o.err)
 	}
 	if isError {
 		s.errors++

@@ -30,7 +30,7 @@ func lay(t *testing.T, name string, text []byte) {
 	}
 }
 
-// makeFile carries out what stands behind `make`: a file of other ones, or of a pattern. SOURCE is a file that is there.
+// makeFile carries out the text after `make`: a file made of other ones, or of a pattern. SOURCE is an existing file.
 //
 //	NAME crlf|cr|bom|unended|gzip|zstd|utf16|latin1|svm|svm0 SOURCE
 //	NAME bytes "TEXT"                  with escapes as in Go
@@ -63,7 +63,7 @@ func makeFile(t *testing.T, line string) {
 	case "pipe":
 		check(t, syscall.Mkfifo(name, 0o600))
 		text := source(t, args[0])
-		go func() { _ = os.WriteFile(name, text, 0) }() // until somebody has read it
+		go func() { _ = os.WriteFile(name, text, 0) }() // until it was read
 	default:
 		lay(t, name, made(t, kind, args))
 	}

@@ -507,7 +507,7 @@ func (m *tensors) scores(o *outcome, words []string) error {
 	return nil
 }
 
-// holds compares what a topic model has of each word with the words of a text.
+// holds compares a topic model's count of each word with the words of a text.
 func (m *tensors) holds(file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {

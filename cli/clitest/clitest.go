@@ -1,7 +1,7 @@
-// Package clitest runs a program of package cli the way its users do: by command lines in scripts. The scripts have
-// the format of github.com/rogpeppe/go-internal/testscript. The package adds the commands that tests of training
-// need: exit codes, JSON lines checked against their schemas, interruptions after the first epochs, and jobs that run
-// while other commands look at them.
+// Package clitest runs a program of package cli the way its users do: by command lines in scripts. The scripts have the
+// format of github.com/rogpeppe/go-internal/testscript. The package adds the commands that tests of training need: exit
+// codes, JSON lines checked against their schemas, interruptions after the first epochs, and jobs that run while other
+// commands look at them.
 //
 // An author's duties, in order:
 //
@@ -29,7 +29,7 @@
 //	start COMMAND...              start a training command with --json and return after its first epoch; it runs
 //	                              until its third or fourth
 //	halt SIGNAL                   send INT or KILL to the command that was started last, and wait until it ends
-//	slay FILE KEY.KEY...          kill the process whose number is at a path in the last line of the file, and wait
+//	slay FILE KEY.KEY...          kill the process with the number at a path in the last line of the file, and wait
 //	                              until it ends; a number in the path is an index of a list
 //	terminate FILE KEY.KEY...     send TERM to that process, and do not wait
 //	freeze FILE KEY.KEY...        stop that process; thaw continues it
@@ -49,18 +49,18 @@
 //	halt NODE FILE                kill the process of a node, found in the status of the job in FILE, and wait until
 //	                              the command ends
 //
-// The condition [soak] holds in the long form of the tests, ./dev soak. Use it for lines that take long, and for
-// cases that a shorter line has shown already.
+// The condition [soak] holds in the long form of the tests, ./dev soak. Use it for lines that take long, and for cases
+// that a shorter line has shown already.
 //
-// A cluster that a script starts is stopped at the end of the script at the latest. Processes that remain then,
-// because the script failed or its cluster cannot be reached, are killed by their numbers, and the log names them. If
-// the test ends before its scripts do, every process that they started ends by itself.
+// A cluster that a script starts is stopped at the end of the script at the latest. Processes that remain then, because
+// the script failed or its cluster cannot be reached, are killed by their numbers, and the log names them. If the test
+// ends before its scripts do, every process that they started ends by itself.
 //
 // Every script has its own folders for home, cache, state and temporary files. If CLITEST_HOLD=FILE is in the
 // environment of a training command, the command waits in its third or fourth epoch while FILE is locked by flock;
-// interrupt does so by itself. A process waits for FILE after it has visited the items of three epochs, for FILE.2
-// after six, and so on; it does not wait for a file that does not exist. A job of a cluster waits at the gates of the
-// command that started the cluster.
+// interrupt does so. A process waits for FILE after it has visited the items of three epochs, for FILE.2 after six, and
+// so on; it does not wait for a file that does not exist. A job of a cluster waits at the gates of the command that
+// started the cluster.
 package clitest
 
 import (
@@ -94,8 +94,7 @@ import (
 )
 
 // holdVariable names, in the environment of a training command, a file: in its third or fourth epoch the tasks of the
-// run wait while somebody has locked it. Whoever interrupts a run that is held cannot come too late, however few
-// epochs it has.
+// run wait while the file is locked. An interrupt of a held run cannot come too late, however few epochs it has.
 const holdVariable = "CLITEST_HOLD"
 
 // Main runs the tests of m, with a program that scripts can call, and maybe others, by their names.
@@ -127,7 +126,7 @@ type Program struct {
 // holdEach is how many epochs there are between two gates.
 const holdEach = 3
 
-// await waits until nobody has locked the gate of that number, the first of which is 1.
+// await waits until the gate of that number, counted from 1, is not locked.
 func await(name string, gate int64) {
 	switch {
 	case gate < 1:
@@ -148,7 +147,7 @@ func await(name string, gate int64) {
 // runs. The system lets go of it however the test ends.
 const lifeVariable = "CLITEST_LIFE"
 
-// endWith ends this process when nobody has locked the file any more.
+// endWith ends this process when the file is not locked any more.
 func endWith(name string) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -163,8 +162,8 @@ func endWith(name string) {
 // lifeless is the exit code of what outlives its script.
 const lifeless = 3
 
-// Run runs the scripts of a folder that call the program, all at once. Their environment has these variables, too,
-// written as NAME=VALUE.
+// Run runs the scripts of a folder that call the program, all at once. variables, written as NAME=VALUE, are added to
+// their environment.
 func Run(t *testing.T, program, dir string, variables ...string) {
 	if signal.Ignored(syscall.SIGHUP) { // under nohup: what a script starts must hear it nevertheless, and what is caught here is not inherited
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
@@ -196,7 +195,7 @@ func params(program, dir string, variables []string) testscript.Params {
 			}
 			env.Setenv(lifeVariable, life)
 			env.Defer(func() {
-				down(env, program)
+				takeDown(env, program)
 				for _, left := range slayAll(lifeVariable + "=" + life) {
 					env.T().Log("left, and killed: " + left)
 				}
@@ -229,7 +228,7 @@ func params(program, dir string, variables []string) testscript.Params {
 			"halt":      halt,
 			"follow":    follow,
 			"slay":      slay,
-			"over":      over,
+			"over":      checkEnded,
 			"await":     awaits,
 			"terminate": terminate,
 			"freeze":    freeze,
@@ -256,7 +255,7 @@ func age(folder string) error {
 	})
 }
 
-// exits is `exits CODE COMMAND...`: the command must end with that code.
+// exits implements `exits CODE COMMAND...`: the command must end with that code.
 func exits(ts *testscript.TestScript, _ bool, args []string) {
 	err := ts.Exec(args[1], args[2:]...)
 	code := 0
@@ -279,7 +278,7 @@ func lastLine(ts *testscript.TestScript, file string) (v any) {
 	return v
 }
 
-// awaits is `await TEXT COMMAND...`: the command is carried out until its output has the text.
+// awaits implements `await TEXT COMMAND...`: the command is repeated until its output has the text.
 func awaits(ts *testscript.TestScript, _ bool, args []string) {
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		out, err := command(ts, args[1:]).Output()
@@ -292,7 +291,7 @@ func awaits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// gate is `gate close|reach|open NAME...`: runs wait at gates that are closed.
+// gate implements `gate close|reach|open NAME...`: runs wait at gates that are closed.
 func gate(ts *testscript.TestScript, _ bool, args []string) {
 	gates := ts.Value("gates").(map[string]io.Closer)
 	names := args[1:]
@@ -317,7 +316,7 @@ func gate(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// reach waits until somebody waits for the lock of a file.
+// reach waits until a process waits for the lock of a file.
 func reach(ts *testscript.TestScript, f *os.File) {
 	info, err := f.Stat()
 	ts.Check(err)
@@ -336,7 +335,7 @@ func reach(ts *testscript.TestScript, f *os.File) {
 	}
 }
 
-// machines is `machines NAME...`: network namespaces on one bridge, which is in the first of them.
+// machines implements `machines NAME...`: network namespaces on one bridge, which is in the first of them.
 func machines(ts *testscript.TestScript, _ bool, args []string) {
 	ip := func(words ...string) {
 		if out, err := exec.Command("ip", words...).CombinedOutput(); err != nil {
@@ -365,7 +364,8 @@ func machines(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// through is `through RUN COMMAND...`: gates are opened as long as the command has the run's splits or partitions move.
+// through implements `through RUN COMMAND...`: gates are opened as long as the command has the run's splits or
+// partitions move.
 func through(ts *testscript.TestScript, _ bool, args []string) {
 	gates := ts.Value("gates").(map[string]io.Closer)
 	cmd := command(ts, args[1:])
@@ -398,7 +398,7 @@ func through(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// process returns the one whose number the last line of a file has behind some keys.
+// process returns the process whose number is in the last line of a file at a path of keys.
 func process(ts *testscript.TestScript, args []string) int {
 	at := lastLine(ts, args[0])
 	for key := range strings.SplitSeq(args[1], ".") {
@@ -418,22 +418,22 @@ func process(ts *testscript.TestScript, args []string) int {
 	return int(pid)
 }
 
-// terminate is `terminate FILE KEY.KEY...`: the process is told to end whose number is there.
+// terminate implements `terminate FILE KEY.KEY...`: the process with that number is asked to end.
 func terminate(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(syscall.Kill(process(ts, args), syscall.SIGTERM))
 }
 
-// freeze is `freeze FILE KEY.KEY...`: the process is stopped whose number is there.
+// freeze implements `freeze FILE KEY.KEY...`: the process with that number is stopped.
 func freeze(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(syscall.Kill(process(ts, args), syscall.SIGSTOP))
 }
 
-// thaw is `thaw FILE KEY.KEY...`: it goes on.
+// thaw implements `thaw FILE KEY.KEY...`: it continues.
 func thaw(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(syscall.Kill(process(ts, args), syscall.SIGCONT))
 }
 
-// slay is `slay FILE KEY.KEY...`: the process is killed whose number is there.
+// slay implements `slay FILE KEY.KEY...`: the process with that number is killed.
 func slay(ts *testscript.TestScript, _ bool, args []string) {
 	pid := process(ts, args)
 	ts.Check(syscall.Kill(pid, syscall.SIGKILL))
@@ -447,11 +447,11 @@ func slay(ts *testscript.TestScript, _ bool, args []string) {
 // slayWithin is how long a process that is killed may take to end.
 const slayWithin = 30 * time.Second
 
-// waitMost bounds waits for what a process does by itself: on a machine that does much else it may take minutes.
+// waitMost bounds waits for a process: on a busy machine they may take minutes.
 const waitMost = 3 * time.Minute
 
-// over is `over FILE`: no process that the last line of the file names runs any more.
-func over(ts *testscript.TestScript, _ bool, args []string) {
+// checkEnded implements `over FILE`: no process that the last line of the file names runs any more.
+func checkEnded(ts *testscript.TestScript, _ bool, args []string) {
 	seen := 0
 	var look func(key string, v any)
 	look = func(key string, v any) {
@@ -467,7 +467,7 @@ func over(ts *testscript.TestScript, _ bool, args []string) {
 		case float64:
 			if (key == "pid" || key == "agent") && v > 1 {
 				seen++
-				for began := time.Now(); runs(int(v)); time.Sleep(time.Millisecond) { // who has let go of its files has not ended yet
+				for began := time.Now(); runs(int(v)); time.Sleep(time.Millisecond) { // a process may have closed its files and not ended yet
 					if time.Since(began) > slayWithin {
 						ts.Fatalf("process %v of %s runs still", v, args[0])
 					}
@@ -481,8 +481,9 @@ func over(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// runs reports whether there is a process of that number that has not ended. One that has, and that nobody has waited
-// for, is in state Z; its first thread alone may be, while others end, and with them what the process has open.
+// runs reports whether there is a process of that number that has not ended. An ended process that its parent has not
+// waited for is in state Z. The first thread alone may be in it while others end, and with them the process's open
+// files.
 func runs(pid int) bool {
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 		return false
@@ -496,8 +497,8 @@ func runs(pid int) bool {
 	return err == nil && len(threads) > 1
 }
 
-// down ends the cluster of a script that has left one.
-func down(env *testscript.Env, program string) {
+// takeDown ends the cluster of a script that has left one.
+func takeDown(env *testscript.Env, program string) {
 	if _, err := os.Stat(filepath.Join(env.Getenv("XDG_STATE_HOME"), "bellows", "cluster")); err != nil {
 		return
 	}
@@ -509,13 +510,13 @@ func down(env *testscript.Env, program string) {
 	}
 }
 
-// slayAll kills the processes of this machine that have started with a variable, and returns what they are. What one
-// of them starts meanwhile is killed with the next.
+// slayAll kills the processes of this machine that were started with a variable, and returns their descriptions.
+// Processes that one of them starts meanwhile are killed in the next round.
 func slayAll(variable string) (list []string) {
 	began := time.Now()
 	for left := true; left && time.Since(began) < slayWithin; {
 		left = false
-		environs, _ := filepath.Glob("/proc/[0-9]*/environ") // elsewhere there are none
+		environs, _ := filepath.Glob("/proc/[0-9]*/environ") // only on Linux
 		for _, name := range environs {
 			text, err := os.ReadFile(name)
 			pid, wrong := strconv.Atoi(filepath.Base(filepath.Dir(name)))
@@ -534,7 +535,7 @@ func slayAll(variable string) (list []string) {
 	return list
 }
 
-// last is `last FILE KEY.KEY... VALUE`: the last line of the file is an object that has the value there.
+// last implements `last FILE KEY.KEY... VALUE`: the last line of the file is an object that has the value there.
 func last(ts *testscript.TestScript, _ bool, args []string) {
 	at := lastLine(ts, args[0])
 	for key := range strings.SplitSeq(args[1], ".") {
@@ -551,12 +552,12 @@ func last(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// follow is `follow FILE TEXT`: it runs the command that the file has behind the text.
+// follow implements `follow FILE TEXT`: it runs the command after the text in the file.
 func follow(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(ts.Exec("sh", "-c", printed(ts, args)))
 }
 
-// printed returns the command that a file has behind a text.
+// printed returns the command after a text in a file.
 func printed(ts *testscript.TestScript, args []string) string {
 	_, command, there := strings.Cut(ts.ReadFile(args[0]), args[1])
 	if !there {
@@ -568,7 +569,7 @@ func printed(ts *testscript.TestScript, args []string) string {
 	return command
 }
 
-// steps is `steps FILE`: what the program says can be done next can be done.
+// steps implements `steps FILE`: the next steps that the program prints must work.
 func steps(ts *testscript.TestScript, _ bool, args []string) {
 	lines := strings.Split(strings.TrimSuffix(ts.ReadFile(args[0]), "\n"), "\n")
 	var said struct{ Next []string }
@@ -583,14 +584,14 @@ func steps(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// s3put is `s3put FILE NAME`: the file becomes an object, as other programs put them there.
+// s3put implements `s3put FILE NAME`: the file becomes an object, as other programs put them there.
 func s3put(ts *testscript.TestScript, _ bool, args []string) {
 	content, err := os.ReadFile(ts.MkAbs(args[0]))
 	ts.Check(err)
 	ts.Check(s3test.Put(context.Background(), ts.Getenv("S3_ENDPOINT"), args[1], content))
 }
 
-// flip is `flip FILE OFFSET`: it changes one bit of the file.
+// flip implements `flip FILE OFFSET`: it changes one bit of the file.
 func flip(ts *testscript.TestScript, _ bool, args []string) {
 	name := ts.MkAbs(args[0])
 	b, err := os.ReadFile(name)
@@ -622,11 +623,10 @@ func folders(ts *testscript.TestScript, cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-// interrupt is `interrupt SIGNAL COMMAND...`: it reads the command's JSON lines up to the first
-// epoch, behind which the command is held; it sends the signal, waits until the command says on standard
-// error that it has got it, lets go of it, and reads the rest. The command must end with code 130. Its
-// output is left in interrupted.out and interrupted.err.
-// It is killed, and the script fails, where it has not ended after interruptWithin.
+// interrupt implements `interrupt SIGNAL COMMAND...`. It reads the command's JSON lines up to the first epoch, after
+// which the command is held, and sends the signal. It waits until the command acknowledges it on standard error,
+// releases it, and reads the rest. The command must end with code 130. Its output is left in interrupted.out and
+// interrupted.err. A command that has not ended after interruptWithin is killed, and the script fails.
 func interrupt(ts *testscript.TestScript, _ bool, args []string) {
 	cmd := command(ts, args[1:])
 	lock := hold(ts, cmd)
@@ -663,8 +663,8 @@ func interrupt(ts *testscript.TestScript, _ bool, args []string) {
 
 const interruptWithin = 2 * time.Minute
 
-// hold has a training command wait in its third or fourth epoch, until what it returns is closed; where the script
-// has gates of its own, at those.
+// hold makes a training command wait in its third or fourth epoch, until the result is closed; if the script has gates
+// of its own, at those.
 func hold(ts *testscript.TestScript, cmd *exec.Cmd) io.Closer {
 	if own := ts.Getenv(holdVariable); own != "" {
 		cmd.Env = append(cmd.Env, holdVariable+"="+own)
@@ -686,8 +686,8 @@ type heldCommand struct {
 	hold io.Closer
 }
 
-// start is `start COMMAND...`: it starts a training command with --json and waits for its first epoch. What it
-// writes after that is dropped.
+// start implements `start COMMAND...`: it starts a training command with --json and waits for its first epoch. Later
+// output is dropped.
 func start(ts *testscript.TestScript, _ bool, args []string) {
 	cmd := heldCommand{Cmd: command(ts, args)}
 	cmd.hold = hold(ts, cmd.Cmd)
@@ -710,8 +710,8 @@ func start(ts *testscript.TestScript, _ bool, args []string) {
 	}()
 }
 
-// halt is `halt SIGNAL`, with INT or KILL: it ends the command that was started last, and waits for its end. With
-// the name of a node and a file that has the command's status it kills that node's process instead.
+// halt implements `halt SIGNAL`, with INT or KILL: it ends the command that was started last, and waits for its end.
+// With the name of a node and a file with the command's status it kills that node's process instead.
 func halt(ts *testscript.TestScript, _ bool, args []string) {
 	running := ts.Value("started").(*started)
 	last := len(running.list) - 1
@@ -735,7 +735,7 @@ func halt(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// finish is `finish`: the command that was started last goes on to its end.
+// finish implements `finish`: the command that was started last runs to its end.
 func finish(ts *testscript.TestScript, _ bool, _ []string) {
 	running := ts.Value("started").(*started)
 	last := len(running.list) - 1

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// scriptsT is what scripts run under: it fails without failing who looks on.
+// scriptsT is the test that scripts run under: it fails without failing the test around it.
 type scriptsT struct {
 	log    strings.Builder
 	failed bool
@@ -44,7 +44,7 @@ func (t *scriptsT) Run(_ string, f func(testscript.T)) {
 	<-done
 }
 
-// TestAScriptThatFailsLeavesNothing has a script start a process that nobody waits for, and that is stopped, and fail.
+// TestAScriptThatFailsLeavesNothing has a script start a process, leave it stopped, and fail.
 func TestAScriptThatFailsLeavesNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -72,8 +72,8 @@ func TestAScriptThatFailsLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestWhatAScriptHasStartedEndsWithIt lets go of the file that is locked as long as a script runs.
-func TestWhatAScriptHasStartedEndsWithIt(t *testing.T) {
+// TestProcessesEndWithTheirScript releases the file that is locked while a script runs.
+func TestProcessesEndWithTheirScript(t *testing.T) {
 	t.Parallel()
 	life, err := os.Create(filepath.Join(t.TempDir(), "life"))
 	if err != nil {

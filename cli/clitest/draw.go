@@ -16,7 +16,8 @@ import (
 // drawnSide is the width and the height of what draw makes, in pixels.
 const drawnSide = 8
 
-// draw is `draw FOLDER IMAGES SEED`: so many PNG images of 8 × 8 pixels in each of FOLDER/cats, which are bright above, and FOLDER/dogs, which are so below.
+// draw implements `draw FOLDER IMAGES SEED`: so many PNG images of 8 × 8 pixels in each of FOLDER/cats, which are
+// bright above, and FOLDER/dogs, which are so below.
 func draw(ts *testscript.TestScript, _ bool, args []string) {
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)

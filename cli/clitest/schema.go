@@ -16,7 +16,7 @@ type schemas struct {
 	known   sync.Map // *jsonschema.Resolved by name
 }
 
-// valid is `valid SCHEMA FILE`: every line of the file is valid under the schema of that name.
+// valid implements `valid SCHEMA FILE`: every line of the file is valid under the schema of that name.
 func (s *schemas) valid(ts *testscript.TestScript, _ bool, args []string) {
 	schema, known := s.known.Load(args[0])
 	if !known {

@@ -4,5 +4,5 @@ package clusterverbs
 
 import "syscall"
 
-// alone gives a process a session of its own: the end of the terminal is not its end.
+// alone gives a process a session of its own, so that it outlives the terminal.
 func alone() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

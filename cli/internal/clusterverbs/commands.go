@@ -1,7 +1,8 @@
-// Package clusterverbs is the commands of a local cluster: up, down, join, submit, jobs, scale, drain, and what `train --cluster` does where it
-// was called. Those that are a cluster's own processes are hidden.
+// Package clusterverbs is the commands of a local cluster: up, down, join, submit, jobs, scale, drain, and what `train
+// --cluster` does where it was called. Those that are a cluster's own processes are hidden.
 //
-// Its caller puts Commands below the root of the program. Submit hands a training command to a cluster; Beside is what status shows of it.
+// Its caller puts Commands below the root of the program. Submit hands a training command to a cluster; ClusterStatus
+// is what status shows of it.
 package clusterverbs
 
 import (
@@ -195,7 +196,7 @@ func (c commands) jobsCommand() *cobra.Command {
 				c.Talk("`%s jobs --follow %d` shows the output of job %[2]d", c.Program(), s.Jobs[failed].Job)
 			}
 			if len(s.Jobs) == 0 {
-				c.Talk("there are no jobs; `%s submit %s` submits one", c.Program(), c.sample)
+				c.Talk("no jobs; `%s submit %s` submits one", c.Program(), c.sample)
 			}
 			return c.Object(jobList{s.Cluster, s.Jobs})
 		},
@@ -206,7 +207,7 @@ func (c commands) jobsCommand() *cobra.Command {
 	return cmd
 }
 
-// output shows what a job writes, to its end or until somebody leaves.
+// output shows what a job writes, to its end or until the user stops it.
 func (c commands) output(ctx context.Context, client *cluster.Client, job int) error {
 	c.Calm.Store(true)
 	_, err := client.Output(ctx, job, c.pass)
@@ -219,7 +220,7 @@ func (c commands) output(ctx context.Context, client *cluster.Client, job int) e
 // pass writes what a job has written.
 func (c commands) pass(f cluster.Frame) error {
 	if f.Err != nil {
-		c.Err.Write(f.Err) // nobody is left to tell
+		c.Err.Write(f.Err) // no receiver is left
 	}
 	_, _ = c.Write(f.Out) // the end of the command says what could not be written
 	return nil
@@ -247,9 +248,9 @@ func jobLine(j *cluster.Job) string {
 	return s + " · " + j.Command
 }
 
-// Beside returns what `status` shows beside the jobs of the state folder: the cluster that is up there, if one is. of
-// is what the jobs say of their nodes.
-func Beside(ctx context.Context, state string, of []api.Node) ([]string, any, error) {
+// ClusterStatus returns what `status` shows besides the jobs of the state folder: the cluster that is up there, if one
+// is. of is what the jobs report of their nodes.
+func ClusterStatus(ctx context.Context, state string, of []api.Node) ([]string, any, error) {
 	folder, err := cluster.FindFolder(state)
 	if err != nil {
 		return nil, nil, err
@@ -313,5 +314,5 @@ func jobsOf(s *cluster.Status) string {
 	case queued == 0:
 		return fmt.Sprintf("job %d runs", running)
 	}
-	return fmt.Sprintf("job %d runs, %s behind it", running, figures.Plural(queued, "job"))
+	return fmt.Sprintf("job %d runs, %s queued", running, figures.Plural(queued, "job"))
 }

@@ -31,7 +31,8 @@ func (u *up) etcdFlags(f *pflag.FlagSet) {
 	f.StringVar(&u.EtcdKey, "etcd-key", "", "`FILE` of the key of --etcd-cert")
 }
 
-// checkEtcd refuses addresses and files that cannot be, and makes the files' names absolute: the manager runs in a folder of its own.
+// checkEtcd refuses invalid addresses and files, and makes the files' names absolute: the manager runs in its own
+// folder.
 func (u *up) checkEtcd() error {
 	for _, at := range u.Etcd {
 		if err := etcd.CheckEndpoint(at); err != nil {

@@ -157,12 +157,12 @@ func (c commands) name(ctx context.Context, client *cluster.Client, r *cluster.S
 		}
 	}
 	r.Run = filepath.Join("runs", fmt.Sprintf("%s-%d", prefix, last+1))
-	r.Args = With(r.Args, "--out="+r.Run)
+	r.Args = WithFlags(r.Args, "--out="+r.Run)
 	return nil
 }
 
-// With returns the words of a command with more flags, which go before others of their name.
-func With(args []string, flags ...string) []string {
+// WithFlags returns the words of a command with more flags, which go before others of their name.
+func WithFlags(args []string, flags ...string) []string {
 	at := slices.Index(args, "--")
 	if at < 0 {
 		at = len(args)
@@ -197,7 +197,7 @@ func (c commands) follow(ctx context.Context, w Where, client *cluster.Client, j
 	})
 	defer stop()
 	code, err := client.Output(reading, j.Job, c.pass)
-	for tries := 0; err != nil && cluster.ManagerLost(err) && tries < anotherMost && w.At == cluster.Local && ctx.Err() == nil; tries++ { // another may be lost as well, as soon as it is found
+	for tries := 0; err != nil && cluster.ManagerLost(err) && tries < anotherMost && w.At == cluster.Local && ctx.Err() == nil; tries++ { // another may be lost as soon as it is found
 		next, why := c.another(ctx, w, &j, err)
 		if why != nil {
 			err = why

@@ -33,10 +33,10 @@ import (
 // managerCommand names the hidden command that is a manager.
 const managerCommand = "cluster-manager"
 
-// defaultAddress is where a manager listens where nobody asks for another place.
+// defaultAddress is where a manager listens by default.
 const defaultAddress = "127.0.0.1:7070"
 
-// How long a manager may take to be ready, with its nodes, and all that is told to end.
+// How long a manager may take until it is ready, with its nodes, and until all processes have ended.
 const (
 	upWithin    = time.Minute
 	emptyWithin = time.Minute
@@ -49,7 +49,7 @@ type order struct {
 	Asked                     bool
 	Workers, Servers, Slots   int
 	Notice                    time.Duration
-	Etcd                      []string // addresses of a cluster of others; none: a registry of its own
+	Etcd                      []string // addresses of an etcd cluster; none: its own registry
 	EtcdPrefix                string
 	EtcdCA, EtcdCert, EtcdKey string // files
 }
@@ -100,7 +100,7 @@ func (u *up) run(ctx context.Context, asked bool) error {
 		return bellows.Errorf(bellows.Refused, "bring up", "a cluster", "this process belongs to a cluster itself, and did not ask for it").
 			Hinted("call cli.Main before all else")
 	}
-	if u.order.State != "" { // the manager runs in a folder of its own
+	if u.order.State != "" { // the manager runs in its own folder
 		state, err := filepath.Abs(u.order.State)
 		if err != nil {
 			return bellows.Errorf(bellows.IO, "find", u.order.State, "%w", err)
@@ -128,7 +128,7 @@ func (u *up) run(ctx context.Context, asked bool) error {
 		_, port, _ := net.SplitHostPort(defaultAddress)
 		u.sentences = append(u.sentences, "port "+port+" is taken by another process, so that the cluster has another one")
 	}
-	return u.tell(s, folder, false)
+	return u.showStatus(s, folder, false)
 }
 
 // check refuses numbers and addresses that cannot be.
@@ -171,10 +171,10 @@ func (u *up) already(ctx context.Context, folder cluster.Folder) (bool, error) {
 		}
 		return true, err
 	}
-	return true, u.tell(s, folder, true)
+	return true, u.showStatus(s, folder, true)
 }
 
-// clean takes away what a manager has left that was killed: its processes end by themselves, as soon as they miss it.
+// clean removes what a killed manager has left: its processes end when they notice.
 func (u *up) clean(ctx context.Context, folder cluster.Folder) error {
 	said, err := clean(ctx, folder)
 	if said != "" {
@@ -287,8 +287,8 @@ func hear(out io.Reader) (s said) {
 	return s
 }
 
-// tell says what is up.
-func (u *up) tell(s cluster.Status, folder cluster.Folder, already bool) error {
+// showStatus prints what is up.
+func (u *up) showStatus(s cluster.Status, folder cluster.Folder, already bool) error {
 	workers := s.Count("worker")
 	servers := len(s.Nodes) - gone(&s) - workers
 	word := "cluster up"
@@ -326,13 +326,13 @@ func (c commands) managerCommand() *cobra.Command {
 		c.Calm.Store(true)
 		answer := json.NewEncoder(c.Out)
 		err := c.manage(cmd.Context(), func(s cluster.Status) {
-			answer.Encode(said{Status: &s}) // who has gone needs no answer
+			answer.Encode(said{Status: &s}) // a closed client needs no answer
 			if out, is := c.Out.(io.Closer); is {
-				out.Close() // whoever waits for more learns that none comes
+				out.Close() // ends the waiting reader
 			}
 		})
 		if err != nil {
-			answer.Encode(said{Error: cluster.Failure(err)}) // likewise
+			answer.Encode(said{Error: cluster.Failure(err)}) // as above
 		}
 		return err
 	}}
@@ -401,13 +401,13 @@ func (c commands) downCommand() *cobra.Command {
 			"command returns when no process of the cluster is left."),
 		Example: "down\ndown --json",
 		Args:    line.Exactly(),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return c.down(cmd.Context(), state) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.takeDown(cmd.Context(), state) },
 	}
 	watch.StateFlag(cmd.Flags(), &state)
 	return cmd
 }
 
-func (c commands) down(ctx context.Context, state string) error {
+func (c commands) takeDown(ctx context.Context, state string) error {
 	folder, err := cluster.FindFolder(state)
 	if err != nil {
 		return err
@@ -447,7 +447,7 @@ func (c commands) down(ctx context.Context, state string) error {
 	if err := folder.Empty(bounded); err != nil {
 		return err
 	}
-	if err := folder.Forget(); err != nil { // who was killed could not
+	if err := folder.Forget(); err != nil { // a killed manager could not
 		return err
 	}
 	d.Sentences = append(d.Sentences, done.Sentences...)
@@ -498,7 +498,7 @@ func (c commands) joinCommand() *cobra.Command {
 	return cmd
 }
 
-// noticeFlag is how long a node that is told to end gives a job.
+// noticeFlag adds the flag for how long an ending node gives a job.
 func noticeFlag(f *pflag.FlagSet, notice *time.Duration) {
 	f.DurationVar(notice, "notice", cluster.NoticeOfLeave, "`DURATION` to hand over work after Ctrl-C or SIGTERM")
 }
@@ -536,7 +536,7 @@ func (c commands) join(ctx context.Context, w Where, slots, lanes int, notice ti
 	err = agent.Run(ctx, agent.Config{Client: client, Hello: cluster.Hello{Slots: slots, Lanes: lanes, PID: os.Getpid(), NoticeMillis: notice.Milliseconds(), Program: program, Kernels: vec.Sets()},
 		Joined: func(node string) {
 			c.Printf("%s of the cluster at %s, with %s; Ctrl-C leaves\n", node, client.Address, figures.Plural(slots, "compute slot"))
-			c.Object(nodeJoined{node, client.Address, os.Getpid()}) // what cannot be written is told at the end
+			c.Object(nodeJoined{node, client.Address, os.Getpid()}) // a failed write is reported at the end
 		},
 		Left: func(sentences []string, err error) {
 			for _, s := range sentences {

@@ -131,12 +131,12 @@ func (o *options) run(c *screen.Console, cmd *cobra.Command) error {
 	return c.Object(p)
 }
 
-// state returns the cluster that the flags tell of, and how many nodes it may have that run tasks; 0: nobody says.
+// state returns the cluster that the flags describe, and how many of its nodes may run tasks; 0: not set.
 func (o *options) state(c *screen.Console, cmd *cobra.Command) (*state, int, error) {
 	if o.snapshot != "" {
 		for _, name := range described {
 			if f := cmd.Flag(name); f.Changed {
-				return nil, 0, line.BadFlag(name, f.Value.String(), "the snapshot says it; leave this out, or leave out --snapshot")
+				return nil, 0, line.BadFlag(name, f.Value.String(), "the snapshot describe it; leave this out, or leave out --snapshot")
 			}
 		}
 		st, err := readSnapshot(o.snapshot, c.In)
@@ -249,7 +249,7 @@ func parseTables(text string) (tables []int, all int, err error) {
 	return tables, all, nil
 }
 
-// wanted takes what --to says.
+// wanted takes what --to describe.
 func (o *options) wanted(st *state, most int) error {
 	w := &st.Want
 	for word := range strings.SplitSeq(o.to, ",") {
@@ -286,7 +286,7 @@ func (o *options) wanted(st *state, most int) error {
 	return nil
 }
 
-// fewer wants as many as are there without those that leave, where nothing says how many.
+// fewer wants as many as are there without those that leave, where nothing describe how many.
 func (o *options) fewer(st *state) {
 	for _, id := range st.Want.Leaves {
 		n, _ := st.Node(id)
@@ -311,7 +311,7 @@ func (p *planned) write(c *screen.Console) {
 		c.Printf("round %d\n", r+1)
 		for i := range p.Steps {
 			if s := &p.Steps[i]; s.Round == r+1 {
-				c.Printf("%5d  %s%s\n", s.Step, s.says(), s.beside())
+				c.Printf("%5d  %s%s\n", s.Step, s.describe(), s.remark())
 			}
 		}
 	}
@@ -319,11 +319,11 @@ func (p *planned) write(c *screen.Console) {
 }
 
 func (n counts) String() string {
-	return fmt.Sprintf("%s, of which %d run tasks and %d hold partitions", figures.Plural(n.Nodes, "node"), n.Workers, n.Servers)
+	return fmt.Sprintf("%s, %d running tasks and %d holding partitions", figures.Plural(n.Nodes, "node"), n.Workers, n.Servers)
 }
 
-// says returns what the step does.
-func (s *step) says() string {
+// describe returns what the step does.
+func (s *step) describe() string {
 	switch {
 	case s.Split != nil:
 		return fmt.Sprintf("move split %d from %s to %s", *s.Split, s.From, s.Node)
@@ -339,8 +339,8 @@ func (s *step) says() string {
 	return s.Kind + " " + s.Node + " to " + roles
 }
 
-// beside returns what stands behind a step.
-func (s *step) beside() string {
+// remark returns the text after a step.
+func (s *step) remark() string {
 	out := ""
 	if s.Bytes > 0 {
 		out = ", " + figures.Bytes(uint64(s.Bytes))

@@ -27,7 +27,7 @@ func TestAPlanIsPrinted(t *testing.T) {
 	t.Parallel()
 	for words, want := range map[string]string{
 		"--workers 1:2 --servers 1 --splits 3 --partitions 8 --slots 2 --to workers=2,servers=2": `2 workers and 2 servers are wanted, there are 1 and 1
-now 3 nodes, of which 1 run tasks and 1 hold partitions; then 5 nodes, of which 2 run tasks and 2 hold partitions
+now 3 nodes, 1 running tasks and 1 holding partitions; then 5 nodes, 2 running tasks and 2 holding partitions
 round 1
     1  add node-3 with 2 compute slots and 0 lanes
 round 2
@@ -42,7 +42,7 @@ round 4
 7 steps in 4 rounds, 4.0 MiB to move; steps of a round run at once
 `,
 		"--workers 2 --servers 2 --lanes 2 --splits 2 --partitions 14,1 --partition-bytes 0 --at-once 9 --to leave=node-2,leave=4": `1 workers and 1 servers are wanted, there are 2 and 2, node-2 and node-4 to leave
-now 5 nodes, of which 2 run tasks and 2 hold partitions; then 3 nodes, of which 1 run tasks and 1 hold partitions
+now 5 nodes, 2 running tasks and 2 holding partitions; then 3 nodes, 1 running tasks and 1 holding partitions
 round 1
     1  move partition 7 from node-4 to lane 0 of node-3
     2  move partition 8 from node-4 to lane 0 of node-3
@@ -58,7 +58,7 @@ round 2
 10 steps in 2 rounds, 0 bytes to move; steps of a round run at once
 `,
 		"--workers 2 --servers 2 --splits 2 --partitions 2 --to leave=node-2,leave=4": `1 workers and 1 servers are wanted, there are 2 and 2, node-2 and node-4 to leave
-now 5 nodes, of which 2 run tasks and 2 hold partitions; then 3 nodes, of which 1 run tasks and 1 hold partitions
+now 5 nodes, 2 running tasks and 2 holding partitions; then 3 nodes, 1 running tasks and 1 holding partitions
 round 1
     1  move partition 1 from node-4 to lane 0 of node-3, 1.0 MiB
     2  move split 1 from node-2 to node-1
@@ -68,7 +68,7 @@ round 2
 4 steps in 2 rounds, 1.0 MiB to move; steps of a round run at once
 `,
 		"--nodes 2 --splits 2 --partitions 2 --to nodes=2": `what there is is spread evenly
-now 3 nodes, of which 2 run tasks and 2 hold partitions; then 3 nodes, of which 2 run tasks and 2 hold partitions
+now 3 nodes, 2 running tasks and 2 holding partitions; then 3 nodes, 2 running tasks and 2 holding partitions
 nothing is to be done
 `,
 		"--workers 1 --servers 1 --print-snapshot --partitions 1,1 --slots 2 --lanes 3 --split-bytes 5 --partition-bytes 6 --splits 2": `{"nodes":[{"id":0,"slots":0,"lanes":0},{"id":1,"slots":2,"lanes":0},{"id":2,"slots":0,"lanes":3}],"tables":[1,1],"partitions":[{"node":2,"lane":0,"bytes":6},{"node":2,"lane":1,"bytes":6}],"splits":[{"node":1,"bytes":5},{"node":1,"bytes":5}],"want":{"workers":1,"servers":1,"slots":2,"lanes":3,"beside":false,"leaves":[],"stays":0,"next":3}}
@@ -104,7 +104,7 @@ func TestFlagsOfPlansAreRefused(t *testing.T) {
 		"--nodes 1 --policy random --to node=2":    "policy random decides by its seed alone",
 		"--nodes 1 --at-once 0":                    "it must be from 1 to 1024",
 		"--nodes 1 --at-once 1025":                 "it must be from 1 to 1024",
-		"--snapshot - --slots 1":                   "the snapshot says it",
+		"--snapshot - --slots 1":                   "the snapshot describe it",
 		"--workers 3:2 --servers 1":                "there are 3, which is more than the 2 that there may be",
 		"--workers x --servers 1":                  "it must be a number, or two as in 3:8",
 		"--workers 1:x --servers 1":                "it must be a number, or two as in 3:8",

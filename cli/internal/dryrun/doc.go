@@ -1,7 +1,7 @@
-// Package dryrun is what would be done, and is not: `plan shape` prints the steps that lead from a cluster to another one.
+// Package dryrun shows what would be done: `plan shape` prints the steps that lead from a cluster to another one.
 //
-// Its caller puts the Command below the root of its program. What is decided is package shape's, and the way there package plan's; the package asks them,
-// carries the plan out on paper, and shows it.
+// Its caller puts the Command below the root of its program. Package shape decides the goal, and package plan the way
+// there; this package calls them, simulates the plan, and prints it.
 //
-// The package refuses to say how long a step takes: nobody has measured the cluster that a snapshot tells of.
+// It does not estimate how long a step takes: the cluster of a snapshot has not been measured.
 package dryrun

@@ -27,8 +27,8 @@ func cluster(t *testing.T, o options, workers, servers, splits int) *state {
 	return st
 }
 
-// TestPlansLeadWhereTheyShould: whatever is wanted by whatever policy, the steps of the rounds before are those that a step waits for, no node has more moves
-// in a round than may be, but for small ones from a node that leaves, and all bytes are told.
+// TestPlansLeadWhereTheyShould checks plans of every policy and goal: a step waits for exactly the steps of earlier
+// rounds, no node has too many moves in a round, except small ones from a leaving node, and all bytes are shown.
 func TestPlansLeadWhereTheyShould(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
@@ -103,7 +103,7 @@ func TestSnapshotsAreRefused(t *testing.T) {
 		{`"id":4`, `"id":-1`, "node -1 has 1 compute slots"},
 		{`"id":4`, `"id":65535`, "node 65535 has 1 compute slots"},
 		{`"slots":1,"lanes":1`, `"slots":1,"lanes":0`, "2 nodes run tasks and 0 hold partitions"},
-		{`"tables":[1,1]`, `"tables":[1]`, "its tables have 1 partitions, and 2 are told of"},
+		{`"tables":[1,1]`, `"tables":[1]`, "its tables have 1 partitions, and 2 are listed"},
 		{`"tables":[1,1]`, `"tables":[2,0]`, "table 1 has 0 partitions"},
 		{`"near":0`, `"near":1`, "partition 0 is near split 1, of 1"},
 		{`"node":1,"lane":0,"bytes":5}`, `"node":2,"lane":0,"bytes":5}`, "partition 1 is at lane 0 of node 2, which is not there"},

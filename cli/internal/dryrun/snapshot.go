@@ -33,12 +33,12 @@ type partitionAt struct {
 	Node  int   `json:"node"`
 	Lane  int   `json:"lane"`
 	Bytes int64 `json:"bytes"`
-	Near  *int  `json:"near,omitempty"` // the split whose state it holds
+	Near  *int  `json:"near,omitempty"` // split with its state in the partition
 }
 
 type splitAt struct {
 	Node  int   `json:"node"`
-	Bytes int64 `json:"bytes"` // that travel with it; 0: whoever gets it has them
+	Bytes int64 `json:"bytes"` // that move with it; 0: the receiver has them
 }
 
 // want is what is asked of the cluster.
@@ -47,10 +47,10 @@ type want struct {
 	Servers int   `json:"servers"`
 	Slots   int   `json:"slots"`  // of a node that gets to run tasks
 	Lanes   int   `json:"lanes"`  // of a node that gets to hold partitions
-	Beside  bool  `json:"beside"` // a worker holds partitions, too
+	Beside  bool  `json:"beside"` // workers also hold partitions
 	Leaves  []int `json:"leaves"` // nodes that go
 	Stays   int   `json:"stays"`  // the node that leads
-	Next    int   `json:"next"`   // the number of the next node that comes; 0: the one behind the last
+	Next    int   `json:"next"`   // number of the next node; 0: the last one plus 1
 }
 
 // Bounds of what is planned here. The policies allow more.
@@ -109,7 +109,7 @@ func content(name string, in io.Reader) ([]byte, error) {
 	return text, err
 }
 
-// state returns the snapshot as policies take it. What is no shape is an error.
+// state returns the snapshot as policies take it, or an error if it is not a valid shape.
 func (s *snapshot) state() (*state, error) {
 	if len(s.Nodes) > nodesMost || len(s.Splits) > partsMost || len(s.Partitions) > partsMost {
 		return nil, fmt.Errorf("it has %d nodes, %d splits and %d partitions; at most %d, %d and %d are planned for", len(s.Nodes), len(s.Splits), len(s.Partitions), nodesMost, partsMost, partsMost)
@@ -129,7 +129,7 @@ func (s *snapshot) state() (*state, error) {
 		all += n
 	}
 	if all != len(s.Partitions) {
-		return nil, fmt.Errorf("its tables have %d partitions, and %d are told of", all, len(s.Partitions))
+		return nil, fmt.Errorf("its tables have %d partitions, and %d are listed", all, len(s.Partitions))
 	}
 	st.Tables = s.Tables
 	for i, p := range s.Partitions {
@@ -164,7 +164,7 @@ func (st *state) wanted(w *want) error {
 	workers, servers := st.Counts()
 	last := st.Nodes[len(st.Nodes)-1].ID
 	st.Want = shape.Want{Workers: workers, Servers: servers, Slots: 1, Lanes: 1, Next: last + 1, Stays: st.Nodes[0].ID}
-	for _, n := range st.Nodes { // who comes has as much as who is there
+	for _, n := range st.Nodes { // a new node has as much as the present ones
 		st.Want.Slots, st.Want.Lanes = max(st.Want.Slots, n.Slots), max(st.Want.Lanes, n.Lanes)
 	}
 	if w == nil {

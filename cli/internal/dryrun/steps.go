@@ -36,7 +36,7 @@ type step struct {
 	Step      int    `json:"step"`  // from 1
 	Round     int    `json:"round"` // from 1
 	Kind      string `json:"kind"`
-	Node      string `json:"node"` // whose step it is; of a move, to whom
+	Node      string `json:"node"` // the node of the step; of a move, the receiver
 	Slots     *int   `json:"slots,omitempty"`
 	Lanes     *int   `json:"lanes,omitempty"`
 	Partition *int   `json:"partition,omitempty"`
@@ -51,9 +51,8 @@ type step struct {
 // name returns a node as events have it.
 func name(n bellows.NodeID) string { return fmt.Sprintf("node-%d", n) }
 
-// planned returns the plan to what a policy decides, gone through as whoever carries it out does: a round is what may
-// begin when all of the rounds before is done. A plan that does not lead to what was decided is a bug of package
-// plan.
+// planned returns the plan to a policy's goal, executed step by step: a round is what may begin when all earlier rounds
+// are done. A plan that does not reach the goal is a bug of package plan.
 func (st *state) planned(policy shape.Policy, atOnce int) (*planned, error) {
 	want, err := policy(st.Snapshot)
 	if err != nil {

@@ -21,11 +21,11 @@ import (
 	"golang.org/x/term"
 )
 
-// Console is where the commands of a program read and write. Out carries data: tables, predictions, JSON lines.
-// Err carries talk: the live line, hints, warnings, errors.
+// Console is the input and output of a program's commands. Out carries data: tables, predictions, JSON lines. Err
+// carries messages: the live line, hints, warnings, errors.
 //
-// Invariant: of what goes to Out, nothing follows what could not be written, and Lost says so. A command need not look after each
-// write, and its work is done all the same: a table that nobody can read is no reason to lose a model (output.txtar).
+// Invariant: after a failed write nothing more goes to Out, and Lost reports it. A command need not check each write,
+// and still does its work: an unreadable table is no reason to lose a model (output.txtar).
 type Console struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -38,7 +38,7 @@ type Console struct {
 	// Hangup is what a command does when SIGHUP comes; nil: it ends.
 	Hangup atomic.Pointer[func()]
 
-	Remote *Terminal // at which somebody follows a command that runs elsewhere; nil: it writes where it is read
+	Remote *Terminal // of a user who follows a command that runs elsewhere; nil: local output
 
 	lost atomic.Pointer[bellows.Error] // the first failure of Out
 	live atomic.Pointer[Live]          // what stands on the terminal's last line, nil: nothing
@@ -65,10 +65,10 @@ func (c *Console) Lost() error {
 	return nil
 }
 
-// aside writes beside the live line, if there is one.
-func (c *Console) aside(to io.Writer, write func()) {
+// aboveLive writes with the live line taken away, if there is one.
+func (c *Console) aboveLive(to io.Writer, write func()) {
 	if l := c.live.Load(); l != nil {
-		l.aside(to, write)
+		l.aboveLive(to, write)
 		return
 	}
 	write()
@@ -81,7 +81,7 @@ type Terminal struct {
 	Err     bool `json:"err"`
 }
 
-// Terminal returns the screen of the console; nil where there is none, or one that obeys nothing.
+// Terminal returns the screen of the console; nil: none, or a dumb one.
 func (c *Console) Terminal() *Terminal {
 	if c.Remote != nil {
 		return c.Remote
@@ -107,16 +107,16 @@ func terminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Printf writes data for people; with --json there is none.
+// Printf writes data for people; nothing with --json.
 func (c *Console) Printf(format string, args ...any) {
 	if !c.JSON {
-		c.aside(c.Out, func() { io.WriteString(c, tame(fmt.Sprintf(format, args...))) })
+		c.aboveLive(c.Out, func() { io.WriteString(c, tame(fmt.Sprintf(format, args...))) })
 	}
 }
 
 // Talk writes one line of talk.
 func (c *Console) Talk(format string, args ...any) {
-	c.aside(c.Err, func() { io.WriteString(c.Err, tame(fmt.Sprintf(format+"\n", args...))) })
+	c.aboveLive(c.Err, func() { io.WriteString(c.Err, tame(fmt.Sprintf(format+"\n", args...))) })
 }
 
 // tame takes control characters out of text that other processes or files may have a part in: a terminal would obey them.
@@ -138,16 +138,15 @@ func (c *Console) Object(v any) error {
 	if err != nil {
 		return bellows.Errorf(bellows.Bug, "write", "JSON", "%w", err)
 	}
-	c.aside(c.Out, func() { _, err = c.Write(append(text, '\n')) })
+	c.aboveLive(c.Out, func() { _, err = c.Write(append(text, '\n')) })
 	return err
 }
 
 // Program returns how the commands begin that are printed for the user to give next.
 func (c *Console) Program() string { return cmp.Or(c.Called, c.Name) }
 
-// Again returns the command that goes on where this one stopped: the same without --fresh, or with --fresh=false
-// where something else than the command line may give that flag; and with more flags, which go before others of their
-// name.
+// Again returns the command that continues where this one stopped: the same without --fresh, or with --fresh=false if
+// that flag may come from elsewhere than the command line; and with more flags, which go before others of their name.
 func (c *Console) Again(overrule bool, more ...string) string {
 	var words, rest []string
 	for i, w := range c.Args {
@@ -170,8 +169,8 @@ func (c *Console) Again(overrule bool, more ...string) string {
 	return line
 }
 
-// Without returns the command again, without a flag that has a value.
-func (c *Console) Without(flag string) string {
+// WithoutFlag returns the command again, without a flag that has a value.
+func (c *Console) WithoutFlag(flag string) string {
 	line := c.Program()
 	for i := 0; i < len(c.Args); i++ {
 		switch w := c.Args[i]; {
@@ -203,7 +202,7 @@ type Told struct{ Err error }
 func (t Told) Error() string { return t.Err.Error() }
 func (t Told) Unwrap() error { return t.Err }
 
-// ErrHungUp is why the context of a command ends whose terminal has gone.
+// ErrHungUp is the cause when the context of a command ends because its terminal was closed.
 var ErrHungUp = fmt.Errorf("the terminal has gone: %w", context.Canceled)
 
 // Said is the end of a command that another process has carried out, with all that is to be said of it but the exit code.
@@ -237,7 +236,7 @@ func (c *Console) Fail(err error) int {
 	if !errors.As(err, new(Told)) {
 		var f fault
 		f.Error.Kind, f.Error.ExitCode, f.Error.Message = line.KindName(kind), kind.ExitCode(), message
-		_ = c.Object(f) // what cannot be written is said once, by whoever it happened to
+		_ = c.Object(f) // the failed write is reported once, where it happened
 	}
 	c.Talk("%s", message)
 	return kind.ExitCode()

@@ -10,8 +10,8 @@ import (
 	"bellows"
 )
 
-// TestTextOfOthersDoesNotCommandTheTerminal writes sentences with what terminals obey.
-func TestTextOfOthersDoesNotCommandTheTerminal(t *testing.T) {
+// TestForeignTextCannotCommandTheTerminal writes sentences with control sequences.
+func TestForeignTextCannotCommandTheTerminal(t *testing.T) {
 	var out, err strings.Builder
 	c := &Console{Out: &out, Err: &err}
 	c.Talk("node 2 says %q and %s", "quoted", "\x1b]0;title\x07\u009b2Jred\ttab\r")
@@ -38,8 +38,8 @@ func (f *full) Write(b []byte) (int, error) {
 	return f.Builder.Write(b)
 }
 
-// TestNothingFollowsWhatIsLost writes lines of which the second has no room, and the third would.
-func TestNothingFollowsWhatIsLost(t *testing.T) {
+// TestNothingIsWrittenAfterALostLine writes lines; the second has no room, and the third would.
+func TestOutputEndsAtALostLine(t *testing.T) {
 	t.Parallel()
 	out := &full{room: 8}
 	var talk strings.Builder
@@ -91,7 +91,7 @@ func TestACommandWithoutAFlag(t *testing.T) {
 		"train mf --cvx 5 -- --cv 5":     "bellows train mf --cvx 5 -- --cv 5",
 		"train mf --cv 5 -- --cv=5":      "bellows train mf -- --cv=5",
 	} {
-		if got := (&Console{Name: "bellows", Args: strings.Fields(args)}).Without("cv"); got != want {
+		if got := (&Console{Name: "bellows", Args: strings.Fields(args)}).WithoutFlag("cv"); got != want {
 			t.Errorf("%s: %s, want %s", args, got, want)
 		}
 	}

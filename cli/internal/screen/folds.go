@@ -28,7 +28,7 @@ func (t *FoldTable) Measure(d app.Description) {
 	t.fit(append(all, column{title: "rows", width: 9, keep: keepWait}, column{title: "epochs", width: 8, keep: keepRate}, column{title: "time", width: 9, keep: keepTime}))
 }
 
-// Line writes a line: what it is of, metrics, and the cells of the columns behind them, or none.
+// Line writes a line: its name, metrics, and the cells of the columns after them, or none.
 func (t *FoldTable) Line(of string, metrics map[string]float64, rest ...string) {
 	cells := []string{of}
 	for _, name := range t.metrics {

@@ -24,7 +24,7 @@ func TestTheTableOfFolds(t *testing.T) {
 		table.Line("1", map[string]float64{"train_accuracy": 0.75}, "60", "12", "0.3s")
 		table.Line("mean", map[string]float64{"train_accuracy": 0.75, "test_accuracy": 0.5})
 		table.Line("±", map[string]float64{"test_accuracy": 0.1})
-		_, got, _ := strings.Cut(out.String(), "accuracy\n") // behind the place, which says what all metrics are of
+		_, got, _ := strings.Cut(out.String(), "accuracy\n") // after the place, which names the data of all metrics
 		if got != want {
 			t.Errorf("%d characters:\n%s\nwant\n%s", width, out.String(), want)
 		}

@@ -16,15 +16,15 @@ import (
 	"golang.org/x/term"
 )
 
-// Live tells what a command does while it does it: what its meter counts, the share, the rate and the time that is left. On a terminal that is one
-// line on standard error, written again and again; elsewhere, and on one that obeys nothing, it is a plain line whenever nothing has been
-// written for a while, and for longer each time. With --json there are no plain lines: who reads JSON hears of events.
+// Live shows what a command does: its meter's count, the share, the rate and the remaining time. On a terminal that is
+// one line on standard error, rewritten in place. Elsewhere, and on a dumb terminal, it is a plain line after a while
+// without output, and then ever more rarely. With --json there are no plain lines: readers of JSON get events.
 //
-// What else the command writes goes through the console, which takes the line away first. Between Hold and Release the line begins with words that are on
-// the screen already.
+// The command's other output goes through the console, which removes the line first. Between Hold and Release the line
+// begins with words that are already on the screen.
 //
-// Invariants: nobody writes to a terminal while the line is on it (mu; TestTheLiveLineIsNoPartOfWhatFollows); no part of it is wider than the terminal, whose
-// next line it could not take back (TestTheLiveLineFits).
+// Invariants: nothing writes to a terminal while the line is on it (mu; TestLiveLineIsNotInOtherOutput). The line is
+// never wider than the terminal, since it could not remove a second row (TestTheLiveLineFits).
 //
 // Lock: mu, taken under that of the journal.
 type Live struct {
@@ -101,13 +101,13 @@ func (l *Live) Start() {
 			case <-l.stop:
 				return
 			case <-tick.C:
-				l.tell()
+				l.show()
 			}
 		}
 	})
 }
 
-// Stop ends it, and leaves the screen so that what follows begins on a line of its own.
+// Stop ends the line; the next output begins on a line of its own.
 func (l *Live) Stop() {
 	if l.stop == nil {
 		return
@@ -118,7 +118,7 @@ func (l *Live) Stop() {
 	l.c.live.Store(nil)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.away()
+	l.remove()
 }
 
 // Hold writes words that a later line completes.
@@ -129,21 +129,21 @@ func (l *Live) Hold(words string) {
 	l.words, l.standing = words, true
 }
 
-// Release reports whether the words of Hold are on the screen still, for the rest of their line to follow, or have to
+// Release reports whether the words of Hold are still on the screen, to be followed by the rest of their line, or must
 // be written again.
 func (l *Live) Release() (standing bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.away()
+	l.remove()
 	if l.moves && l.clears {
-		l.endWords() // whoever writes them again may break their line
+		l.endWords() // the caller writes them again, perhaps broken
 	}
 	standing = l.standing
 	l.words, l.standing = "", false
 	return standing
 }
 
-// Yield stops the line where standard output is the same terminal, since lines of its own follow there one upon the other.
+// Yield stops the line if standard output is the same terminal, since lines follow each other there.
 func (l *Live) Yield() {
 	if l.clears {
 		l.Stop()
@@ -157,22 +157,22 @@ func (l *Live) Turn(advice string) {
 	l.advice, l.outlook, l.patience = advice, "", patienceLeast
 }
 
-// Outlook is what the line says of all that follows the part that is worked on.
+// Outlook sets what the line says about everything after the current part.
 func (l *Live) Outlook(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.outlook = text
 }
 
-// Within is the words that stand before each part from now on: "fold 2 of 5: ".
+// Within sets the words before each part from now on: "fold 2 of 5: ".
 func (l *Live) Within(words string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.within = words
 }
 
-// tell writes the line, if it is time.
-func (l *Live) tell() {
+// show writes the line, if it is time.
+func (l *Live) show() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now, r := l.now(), l.meter.Read()
@@ -194,7 +194,7 @@ func (l *Live) tell() {
 	l.quiet, l.patience = now, min(2*l.patience, patienceMost)
 }
 
-// begun returns what the line begins with, if there is room beside it.
+// begun returns the beginning of the line, if there is room for it.
 func (l *Live) begun() string {
 	if width := l.width(); !l.clears || width > 0 && utf8.RuneCountInString(l.words) > width/2 {
 		return ""
@@ -202,8 +202,8 @@ func (l *Live) begun() string {
 	return tame(l.words)
 }
 
-// room returns how many characters the line may have; the last one of a terminal is left free, behind which some go
-// on below.
+// room returns how many characters the line may have. The last column of a terminal is left free, since some terminals
+// wrap after it.
 func (l *Live) room() int {
 	if width := l.width(); width > 0 {
 		return max(1, width-1-utf8.RuneCountInString(l.begun()))
@@ -211,13 +211,14 @@ func (l *Live) room() int {
 	return 0
 }
 
-// aside lets somebody write to one of the console's streams, on a line of its own. A standard output that is no terminal is written to without the
-// lock: whoever reads it may keep the writer waiting, and what is said on standard error meanwhile must not (TestTalkWaitsForNoReader).
-func (l *Live) aside(to io.Writer, write func()) {
+// aboveLive lets a caller write to one of the console's streams, on a line of its own. A standard output that is not a
+// terminal is written without the lock: its reader may block the writer, but not what goes to standard error meanwhile
+// (TestTalkWaitsForNoReader).
+func (l *Live) aboveLive(to io.Writer, write func()) {
 	l.mu.Lock()
 	apart := to == l.c.Out && !l.clears
 	if !apart {
-		l.away()
+		l.remove()
 	}
 	if to == l.c.Out || l.clears || !l.moves {
 		l.endWords()
@@ -232,8 +233,8 @@ func (l *Live) aside(to io.Writer, write func()) {
 	write()
 }
 
-// away takes the line off the screen.
-func (l *Live) away() {
+// remove takes the line off the screen.
+func (l *Live) remove() {
 	if l.shown {
 		io.WriteString(l.c.Err, erase)
 		l.shown = false
@@ -276,7 +277,7 @@ func describe(r progress.Reading, elapsed time.Duration) []string {
 	return pieces
 }
 
-// amount is so many of a unit.
+// amount formats a number with its unit.
 func amount(n float64, unit string) string {
 	if unit == "bytes" {
 		return figures.Bytes(uint64(n))

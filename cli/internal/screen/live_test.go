@@ -10,7 +10,7 @@ import (
 	"bellows/progress"
 )
 
-// stand is a live line whose time and terminal are the test's.
+// stand is a live line whose time and terminal belong to the test.
 type stand struct {
 	*Live
 	meter    *progress.Meter
@@ -18,7 +18,7 @@ type stand struct {
 	at       time.Time
 }
 
-// newStand has one terminal for both streams where terminal is set, else two files.
+// newStand uses one terminal for both streams if terminal is set, else two files.
 func newStand(t *testing.T, terminal bool, width int) *stand {
 	s := &stand{meter: progress.New(t.Context()), out: &bytes.Buffer{}, err: &bytes.Buffer{}, at: time.Unix(1, 0)}
 	if terminal {
@@ -35,7 +35,7 @@ func newStand(t *testing.T, terminal bool, width int) *stand {
 // after lets time pass, and the line be written if it is time.
 func (s *stand) after(d time.Duration) {
 	s.at = s.at.Add(d)
-	s.tell()
+	s.show()
 }
 
 // screen returns what a terminal shows of all that was written to it, and the line that has no end yet.
@@ -122,8 +122,8 @@ func TestTheLiveLineFits(t *testing.T) {
 	}
 }
 
-// TestTheLiveLineIsNoPartOfWhatFollows writes lines of all kinds while there is a live line on the same terminal.
-func TestTheLiveLineIsNoPartOfWhatFollows(t *testing.T) {
+// TestLiveLineIsNotInOtherOutput writes lines of all kinds during a live line on the same terminal.
+func TestLiveLineIsNotInOtherOutput(t *testing.T) {
 	t.Parallel()
 	s := newStand(t, true, 80)
 	table := NewEpochTable(s.c, s.Live, ratingsApp, 80)
@@ -157,7 +157,8 @@ func TestTheLiveLineIsNoPartOfWhatFollows(t *testing.T) {
 	}
 }
 
-// TestWordsWithoutAnEnd: a command that fails while it reads leaves the words of its headline on a line of their own, on a terminal and elsewhere.
+// TestWordsWithoutAnEnd has a command fail while it reads: the words of its headline stay on a line of their own, on a
+// terminal and elsewhere.
 func TestWordsWithoutAnEnd(t *testing.T) {
 	t.Parallel()
 	for _, terminal := range []bool{false, true} {
@@ -179,8 +180,8 @@ func TestWordsWithoutAnEnd(t *testing.T) {
 	}
 }
 
-// TestPlainLinesAreSparse: where no line can be written again there is one after two seconds of silence, and then ever fewer; what else is written
-// breaks the silence, and a new stage is told of sooner again.
+// TestPlainLinesAreSparse checks plain lines: one after two seconds of silence, and then ever fewer. Other output ends
+// the silence, and a new stage is shown sooner again.
 func TestPlainLinesAreSparse(t *testing.T) {
 	t.Parallel()
 	s := newStand(t, false, 0)
@@ -231,7 +232,7 @@ func TestDumbTerminalsGetNoCommands(t *testing.T) {
 	}
 }
 
-// stuck is a standard output that nobody reads.
+// stuck is a standard output without a reader.
 type stuck struct{ asked, read chan struct{} }
 
 func (s stuck) Write(p []byte) (int, error) {
@@ -277,8 +278,8 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// TestTheScreenOfWhoFollows has a command write for a terminal that is elsewhere.
-func TestTheScreenOfWhoFollows(t *testing.T) {
+// TestRemoteTerminalIsUsed has a command write for a terminal that is elsewhere.
+func TestRemoteTerminalIsUsed(t *testing.T) {
 	c := &Console{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}
 	for _, far := range []*Terminal{{40, true, true}, {50, false, true}, {60, true, false}} {
 		c.Remote = far

@@ -35,7 +35,7 @@ type EpochTable struct {
 type column struct {
 	title, short string
 	width        int
-	keep         int // the column that is kept least goes first, where there is no room for all
+	keep         int // if there is too little room, columns with the lowest keep go first
 	at           int // of the cells of a row
 }
 
@@ -177,7 +177,8 @@ func (t *EpochTable) Headline(rest, place string) {
 	t.c.Printf("%s\n%s\n%s\n", whole, Fold(place, t.terminal), t.row(titles))
 }
 
-// Fold breaks a line where it is wider than the terminal, between two of its parts if it can, else behind a comma or a colon; 0 is no terminal.
+// Fold breaks a line wider than the terminal, between two of its parts if possible, else after a comma or a colon; 0:
+// no terminal.
 func Fold(text string, width int) string {
 	if width == 0 || utf8.RuneCountInString(text) <= width {
 		return text
@@ -288,7 +289,7 @@ func (t *EpochTable) End() {
 	}
 }
 
-// Close leaves the screen so that what follows begins on a line of its own.
+// Close leaves the screen so that the next output begins on a line of its own.
 func (t *EpochTable) Close() {
 	if t.words == "" {
 		return

@@ -107,8 +107,8 @@ func TestTheTableFitsTheTerminal(t *testing.T) {
 	}
 }
 
-// TestTheTableSaysWhatItsColumnsAreOf: where all are of one metric it is named once.
-func TestTheTableSaysWhatItsColumnsAreOf(t *testing.T) {
+// TestTableNamesTheDataOfItsColumns once if all are of one metric.
+func TestTableNamesTheDataOfItsColumns(t *testing.T) {
 	t.Parallel()
 	for want, d := range map[string]app.Description{
 		"here · train and test: log-likelihood per token\n": tokensApp, "here · train and test: RMSE\n": ratingsApp, "here\n": rowsApp} {

@@ -85,7 +85,7 @@ func (s *Stages) Enter(next Stage) {
 	s.Meter.Begin(progress.Part{Doing: doing[next]})
 }
 
-// doing is what a stage is called while it says nothing better of itself.
+// doing has the names of stages without a better one.
 var doing = map[Stage]string{Reading: "reading", Preparing: "preparing", Learning: "training", Answering: "predicting", Scoring: "scoring", Saving: "saving"}
 
 // pass counts the time up to now. The caller holds mu.

@@ -9,7 +9,8 @@ import (
 	"bellows/cli/internal/screen"
 )
 
-// TestStagesAreAllOfTheTime goes through stages, some more than once, with a clock of its own: their seconds are those of the whole, at any moment.
+// TestStagesAreAllOfTheTime goes through stages, some more than once, with a clock of its own: their seconds always add
+// up to the whole.
 func TestStagesAreAllOfTheTime(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1000, 0)

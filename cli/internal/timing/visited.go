@@ -12,7 +12,7 @@ type Driver struct {
 	train.Driver
 	meter   *progress.Meter
 	visited int64        // by this process's tasks; of the controller's step
-	first   atomic.Int64 // how many of them before the first task that scored, -1 while there is none
+	first   atomic.Int64 // how many of them before the first task that scored, -1: none yet
 }
 
 // NewDriver returns a driver around that of an application, which it does not change. A job that is rolled back needs
@@ -23,7 +23,7 @@ func NewDriver(d train.Driver, m *progress.Meter) *Driver {
 	return c
 }
 
-// First returns how many items were visited before the first task that scored; -1 while there is none.
+// First returns how many items were visited before the first task that scored; -1: none yet.
 func (d *Driver) First() int64 { return d.first.Load() }
 
 // HandleTaskCompletion implements train.Driver.

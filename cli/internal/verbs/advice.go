@@ -36,13 +36,13 @@ func (t *training) examine() {
 	case t.testsItself():
 		t.doubt("the test rows are training rows, so that their score does not measure generalisation; leave --test out to hold out %d %% of DATA, or name another file", data.HeldAlone)
 	case t.inputs.test == nil && !app.AnyHeldOut(t.opt.seed, rows, data.HeldAlone):
-		t.doubt("nothing is held out of %s: there is no validation score%s; give more rows, or others with --test", figures.Plural(rows, "row"), t.unstopped())
+		t.doubt("nothing is held out of %s: no validation score%s; give more rows, or others with --test", figures.Plural(rows, "row"), t.unstopped())
 	case t.inputs.test != nil && t.opt.epochs == 0 && !app.AnyHeldOut(t.opt.seed, rows, data.HeldBesideTest):
-		t.doubt("nothing is held out of %s beside the test%s; give more rows, or say how many --epochs", figures.Plural(rows, "row"), t.unstopped())
+		t.doubt("nothing is held out of %s besides the test%s; give more rows, or set --epochs", figures.Plural(rows, "row"), t.unstopped())
 	}
 }
 
-// unstopped returns what it means for a run that would stop by itself that nothing is held out.
+// unstopped returns the consequence for a run with automatic stopping if no rows are held out.
 func (t *training) unstopped() string {
 	if t.opt.epochs > 0 {
 		return ""
@@ -64,7 +64,7 @@ func (t *training) unscored(err error) {
 	if errors.As(err, &typed) {
 		err = typed.Err
 	}
-	t.doubt("the test rows cannot be scored, since %v: there is no validation score; give more rows, or others with --test", err)
+	t.doubt("the test rows cannot be scored, since %v; no validation score; give more rows, or others with --test", err)
 }
 
 // strange warns of test rows with what the training data do not have: their score is not that of those that the model knows.
@@ -74,8 +74,8 @@ func (t *training) strange() {
 	}
 }
 
-// compare warns of a model that its baseline beats. The baseline is of the first test metric. Of one that an application alone knows
-// nobody here can say which is better.
+// compare warns of a model that its baseline beats. The baseline is of the first test metric. For a metric that only
+// the application knows, the better value is unknown here.
 func (t *training) compare(r *result) {
 	for _, name := range t.about.Metrics {
 		score, measured := r.Metrics[name]

@@ -74,7 +74,7 @@ func (c *Tool) open(file string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// readLoose reads a file whose rows may lack what is predicted.
+// readLoose reads a file whose rows may lack the target.
 func (c *Tool) readLoose(ctx context.Context, file string, kind data.Kind) (*data.Set, error) {
 	set, err := data.Read(ctx, []string{file}, kind, data.Options{Unlabelled: true, Stdin: c.In, Stores: run.Stores})
 	if err != nil {

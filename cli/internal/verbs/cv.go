@@ -27,16 +27,17 @@ import (
 	"bellows/train"
 )
 
-// validation is one command with --cv K: it deals the rows of DATA to K folds, and for one after the other trains a model on all rows that are not in it, which
-// the rows of the fold score. It leaves no model and no folder, as people know it of other programs: none of the K models has seen all rows, and the figures
-// are of the way of training, not of a model. The training that it embeds has the order, the stages, all data and what was warned of; each fold is a
+// validation is one command with --cv K. It deals the rows of DATA to K folds, and for each in turn trains a model on
+// all rows outside the fold, which the rows of the fold score. Like cross-validation in other programs it leaves no
+// model and no folder: none of the K models has seen all rows, and the figures describe the way of training, not a
+// model. The embedded training has the order, the stages, all data and the warnings given so far; each fold is a
 // training of its own, which reads nothing, claims no folder and keeps no log.
 //
-// Invariants: each row scores one model, which has not seen it (TestRowsAreDealtEvenly, TestDivideForgetsStrangers); the rows of a fold decide nothing (app.Input.Test); the
-// same command gives the same figures (cv.txtar).
+// Invariants: each row scores one model, which has not seen it (TestRowsAreDealtEvenly, TestDivideForgetsStrangers);
+// the rows of a fold decide nothing (app.Input.Test); the same command gives the same figures (cv.txtar).
 //
-// Turned down: folds side by side, which would share the slots that one of them can use alone, and keep K models in memory; and a last model of all rows, which
-// would be one that no figure is of. The command without --cv trains it, and is printed.
+// Rejected: folds in parallel, which would share the slots that one of them can use alone, and keep K models in memory;
+// and a last model of all rows, which no figure would describe. The command without --cv trains it, and is printed.
 type validation struct {
 	*training
 	folds.Deal
@@ -47,14 +48,14 @@ type validation struct {
 	unknown map[string]int64
 }
 
-// validated is the last line of `train --cv K --json`. Like that of a run, but where it says so.
+// validated is the last line of `train --cv K --json`: like that of a run, with the differences noted below.
 type validated struct {
 	App         string             `json:"app"`
 	Folds       []folds.Result     `json:"folds"`
 	Stratified  bool               `json:"stratified"`
 	Metrics     map[string]float64 `json:"metrics"`    // the mean of those that all folds have
 	Deviations  map[string]float64 `json:"deviations"` // and its sample standard deviation
-	Objective   objective          `json:"objective"`  // likewise a mean
+	Objective   objective          `json:"objective"`  // a mean
 	Baseline    *folds.Measure     `json:"baseline,omitempty"`
 	Seconds     float64            `json:"seconds"` // of all folds
 	LoadSeconds float64            `json:"load_seconds"`
@@ -180,7 +181,7 @@ func (v *validation) one(ctx context.Context, n int) error {
 	return nil
 }
 
-// begin completes the headline by what the first fold was made of, and warns of what was not warned of before.
+// begin completes the headline with the first fold's parts, and gives warnings that were not given before.
 func (v *validation) begin(t *training, n int) {
 	if n == 0 {
 		v.made = t.made
@@ -222,11 +223,11 @@ func (v *validation) heard(p *epochs, n int, e train.Epoch, so node.Spent) {
 // tellOf tells of a fold.
 func (v *validation) tellOf(n int, e event.Event) {
 	e.Fold, e.Sentence = n+1, fmt.Sprintf("fold %d of %d: %s", n+1, v.Folds, e.Sentence)
-	v.tell(e)
+	v.announce(e)
 }
 
-// tell writes an event as a JSON line. There is no folder to keep it in.
-func (v *validation) tell(e event.Event) {
+// announce writes an event as a JSON line. There is no folder to keep it in.
+func (v *validation) announce(e event.Event) {
 	e.Node = event.Leader
 	if e, _, err := v.chain.Link(e, time.Now().UTC()); err == nil {
 		_ = v.Object(e) // the command ends with what could not be written
@@ -237,7 +238,7 @@ func (v *validation) tell(e event.Event) {
 func (v *validation) scored(t *training, f folds.Result) {
 	v.done = append(v.done, f)
 	v.table.Line(fmt.Sprint(f.Fold), f.Metrics, figures.Grouped(int64(f.TestRows)), fmt.Sprint(f.Epochs), figures.Duration(f.Seconds)+"s")
-	v.tell(event.Event{Kind: event.Fold, Fold: f.Fold,
+	v.announce(event.Event{Kind: event.Fold, Fold: f.Fold,
 		Figures:  &event.Figures{Metrics: f.Metrics, Seconds: f.Seconds, Examples: f.Examples, Phases: api.Phases(&t.epochs.spent.Slots)},
 		Scored:   &event.Scored{Folds: v.Folds, TrainRows: f.TrainRows, TestRows: f.TestRows, Epochs: f.Epochs},
 		Sentence: fmt.Sprintf("fold %d of %d: %s", f.Fold, v.Folds, strings.Join(v.testFigures(f.Metrics, nil), ", "))})
@@ -293,13 +294,13 @@ func (v *validation) conclude() error {
 	parts = append(parts, fmt.Sprintf("%d folds", v.Folds), figures.Duration(r.Seconds)+" s", "no model is kept")
 	v.Printf("%s\n", screen.Fold(strings.Join(parts, " · "), v.Width()))
 	if !v.JSON && v.repeatable() && !line.Beneath(v.Args, os.Environ(), "cv") {
-		v.Talk("next:  %s  # trains a model", v.Without("cv"))
+		v.Talk("next:  %s  # trains a model", v.WithoutFlag("cv"))
 	}
 	r.Warnings, r.Timing = append([]string{}, v.warnings...), v.stages.Timing()
 	return v.Object(r)
 }
 
-// stopped says how far it came. What was trained of the fold is lost, and what the others came to is shown.
+// stopped reports the progress. The training of the interrupted fold is lost, and the figures of the others are shown.
 func (v *validation) stopped(n int) error {
 	err := &bellows.Error{Kind: bellows.Interrupted, Op: "interrupted", Subject: fmt.Sprintf("in fold %d of %d", n+1, v.Folds),
 		Err: errors.New("nothing is kept"), Hint: "start over with the same command: " + v.Again(false)}

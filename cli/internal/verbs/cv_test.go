@@ -73,8 +73,8 @@ func lastLine[T any](t *testing.T, a app.Application, file string, opt trainOpti
 	return last
 }
 
-// TestAFoldIsATrainingOfItsOwn: what a fold comes to is what training comes to when its rows are in a file of their own, which is the test, and the others in another.
-func TestAFoldIsATrainingOfItsOwn(t *testing.T) {
+// TestFoldEqualsASeparateTraining compares a fold with training on files: its rows as the test, the others as data.
+func TestFoldEqualsASeparateTraining(t *testing.T) {
 	t.Parallel()
 	var ratings, rows []string
 	for r := range uint64(60) {
@@ -114,7 +114,7 @@ func TestAFoldIsATrainingOfItsOwn(t *testing.T) {
 			}
 			one := lastLine[result](t, c.app, write("train.tsv", pick(training)), trainOptions{test: []string{write("test.tsv", pick(held))}, out: filepath.Join(dir, fmt.Sprint("model-", n))})
 			if !maps.Equal(f.Metrics, one.Metrics) || f.Epochs != one.Epochs || *f.Baseline != folds.Measure(*one.Baseline) || f.TrainRows != len(training) || f.TestRows != len(held) {
-				t.Errorf("fold %d is %+v, a training of its own %+v", n+1, f, one.Metrics)
+				t.Errorf("fold %d is %+v, a separate training %+v", n+1, f, one.Metrics)
 			}
 		}
 		if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(left) != 6 { // three files, three models
@@ -123,7 +123,7 @@ func TestAFoldIsATrainingOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestFoldsThatAreDoneAreShown: whoever interrupts a cross-validation between two folds hears of those that are done.
+// TestFoldsThatAreDoneAreShown interrupts a cross-validation between two folds: the finished ones are shown.
 func TestFoldsThatAreDoneAreShown(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "rows.csv")

@@ -15,28 +15,29 @@ import (
 	"bellows/train"
 )
 
-// epochs makes of what the runtime says of an epoch a line of the table, an event, the board's figures, and what the live line says
-// of the next.
+// epochs turns the runtime's report of an epoch into a line of the table, an event, the board's figures, and the live
+// line's text about the next.
 //
-// The runtime counts from the start of the run for items and epochs, resumed parts included, but time from the start of this
-// process: what an epoch took is the difference to the one before, and before is added where the run is meant. The first epoch after
-// a resume has none before it to subtract: of its items those count that this process has visited (TestTheFirstEpochAfterAResume). One goroutine
-// at a time uses it: the runtime's until the job has ended, then the command's.
+// The runtime counts items and epochs from the start of the run, resumed parts included, but time from the start of
+// this process. The time of an epoch is the difference to the previous one; for the run, before is added. The first
+// epoch after a resume has no previous one: only items that this process has visited count for it
+// (TestTheFirstEpochAfterAResume). One goroutine at a time uses it: the runtime's until the job has ended, then the
+// command's.
 type epochs struct {
 	*training
 	members string  // how many do what
-	before  float64 // seconds of training that led to the image which the run goes on from
-	resumed bool    // there is such an image
+	before  float64 // seconds of training before the image from which the run resumes
+	resumed bool    // the run resumes from an image
 
 	last  train.Epoch // that was reported
 	spent node.Spent  // up to it
 	wait  float64     // share of the slots' time, as last known
-	rate  float64     // items a second of the last epoch, 0 when nobody knows
+	rate  float64     // items a second of the last epoch, 0: unknown
 	ends  bool        // the job is interrupted, and finishes what has begun
 	live  bool        // another process has seen the beginning of the epoch that ends next: what it took is not known
 }
 
-// goOn is behind the last epoch that the process before has told, whose place this one has taken; nil: none.
+// goOn continues after the last epoch that the replaced process has reported; nil: none.
 func (p *epochs) goOn(e *event.Event) {
 	p.live = true
 	if e == nil || e.Epoch == nil || e.Figures == nil {
@@ -56,7 +57,7 @@ func (p *epochs) add(e train.Epoch, so node.Spent) {
 	row, told := p.hear(e, so)
 	p.journal.table.Add(row)
 	p.journal.board.Epoch(e.Number, told.Metrics)
-	p.journal.tell(told)
+	p.journal.announce(told)
 }
 
 // hear returns what the table and the log have of an epoch that has ended.
@@ -110,7 +111,7 @@ func (p *epochs) follow() {
 	}
 	p.stages.Meter.Begin(next)
 	outlook := ""
-	if left := p.all() - p.last.Number; left > 1 && p.last.Items > 0 {
+	if left := p.total() - p.last.Number; left > 1 && p.last.Items > 0 {
 		outlook = fmt.Sprintf("%s for all", figures.Left((p.before+p.spent.Trained.Seconds())/float64(p.last.Items)*float64(p.made.Items)*float64(left)))
 	}
 	p.stages.Live.Outlook(outlook)
@@ -136,17 +137,18 @@ func (p *epochs) stop(left int) {
 	}
 }
 
-// all returns how many epochs the run takes: as it was told, else as the application thinks by now; 0: nobody knows.
-func (p *epochs) all() int {
+// total returns how many epochs the run takes: the configured number, else the application's current estimate; 0:
+// unknown.
+func (p *epochs) total() int {
 	if p.last.Number == 0 && p.opt.epochs == 0 && p.made != nil {
 		return p.made.Expected
 	}
 	return max(p.opt.epochs, p.last.Expected)
 }
 
-// ofAll returns all in words, behind the number of an epoch.
+// ofAll returns the total in words, to follow the number of an epoch.
 func (p *epochs) ofAll() string {
-	switch n := p.all(); {
+	switch n := p.total(); {
 	case n == 0:
 		return ""
 	case p.opt.epochs == 0:

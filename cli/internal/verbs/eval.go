@@ -128,7 +128,7 @@ func (c *Tool) evalWhole(q *question, metrics string, r *evalReport) (*app.Exami
 	return found, nil
 }
 
-// known refuses rows of which none has a label that the model knows.
+// known refuses rows if the model knows the label of none.
 func (q *question) known(rows int64) error {
 	if rows > 0 && q.unknown["labels"] == rows {
 		return bellows.Errorf(bellows.BadData, "score", strings.Join(q.files, " "), "none of the labels is one of the model's").

@@ -7,7 +7,7 @@ import (
 	"bellows/cli/internal/line"
 )
 
-// folds is --cv as a number; 0: none.
+// folds returns --cv as a number; 0: none.
 func (o *trainOptions) folds() (int, error) {
 	if o.cv == "" {
 		return 0, nil

@@ -10,7 +10,7 @@ import (
 	"bellows/model"
 )
 
-// begin opens the model of --from, nil where there is none.
+// begin opens the model of --from; nil: not set.
 func (o *trainOptions) begin(d app.Description) (*model.Model, error) {
 	if o.from == "" {
 		return nil, nil

@@ -178,7 +178,7 @@ func (in *inputs) score(a app.Application, m *model.Model, seed uint64, metrics 
 	return nil
 }
 
-// pace lets a predictor that can tell of it tell how far it is with some rows.
+// pace lets a predictor that can report it report how far it is with some rows.
 func pace(p app.Predictor, m *progress.Meter) {
 	if paced, ok := p.(app.Paced); ok {
 		paced.Pace(m)

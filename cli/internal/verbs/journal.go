@@ -11,15 +11,16 @@ import (
 	"bellows/run/event"
 )
 
-// journal tells what happens to a run, everywhere at once: in its log, to those who watch it, as a JSON line, and to people
+// journal reports the events of a run everywhere at once: in its log, to its observers, as a JSON line, and to people
 // as a sentence unless the table shows it already.
 //
-// Invariants: an event has one number, and comes after those with smaller ones everywhere (mu is held until all have been told; the numbers go on
-// where the log of an interrupted run ended: TestLogGoesOn). A log that cannot be written, on a full disk say, ends no training: it is
-// complained of once, and the others are told still. Turned down: a goroutine that tells, with a queue before it: a command that
-// ends would have to wait for it.
+// Invariants: an event has one number, and comes after those with smaller ones everywhere. mu is held until all have
+// it, and the numbers continue where the log of an interrupted run ended (TestLogGoesOn). A log that cannot be written,
+// on a full disk for example, ends no training: that is reported once, and the other receivers still get the events.
+// Rejected: a goroutine that reports, with a queue before it: a command that ends would have to wait for it.
 //
-// Lock: mu, taken before those of the table and of the feed. Epochs, notices and the end come from different goroutines.
+// Lock: mu, taken before those of the table and of the feed. Epochs, notices and the end come from different
+// goroutines.
 type journal struct {
 	console *screen.Console
 	table   *screen.EpochTable
@@ -41,11 +42,11 @@ func (j *journal) begin(f *run.Folder) error {
 // shownOtherwise are the events that people read elsewhere on the screen.
 var shownOtherwise = []event.Kind{event.Started, event.Joined, event.Epoch, event.Finished, event.Failed, event.Lost, event.Stated, event.Visited, event.Checkpoint}
 
-// unwatched are the events that are for the proof of a log, and that nobody watches.
+// unwatched are the events for the proof of a log, which observers do not need.
 var unwatched = []event.Kind{event.Stated, event.Visited}
 
-// tell records something that happened, at the node that leads if it names none, and shows it.
-func (j *journal) tell(e event.Event) {
+// announce records an event, at the leading node if it names none, and shows it.
+func (j *journal) announce(e event.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if e.Node == "" {

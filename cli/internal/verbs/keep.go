@@ -11,7 +11,8 @@ import (
 	"bellows/run/event"
 )
 
-// keep has the job saved while it runs, where a command could go on with it and all of its processes have the place.
+// keep makes the job save its state while it runs, if a command could resume it and all of its processes share the
+// place.
 func (t *training) keep(opt *node.Options) error {
 	if t.opt.checkpoint == run.NoCheckpoints || !t.repeatable() || t.made.Job.Stays != "" {
 		return nil
@@ -26,14 +27,14 @@ func (t *training) keep(opt *node.Options) error {
 	}
 	if opt.Checkpoints, err = t.folder.Checkpoints(every); err == nil {
 		opt.Checkpoints.OnCut = func(c node.Checkpoint) {
-			t.journal.tell(event.OfCheckpoint(c))
+			t.journal.announce(event.OfCheckpoint(c))
 			t.ReportCheckpoint()
 		}
 	}
 	return err
 }
 
-// goOn says how to go on with a job that has ended by the loss of nodes.
+// goOn returns the error of a job that ended by the loss of nodes, with the command that resumes it.
 func (t *training) goOn(err error, res *node.Result) error {
 	var e *bellows.Error
 	if !errors.As(err, &e) || e.Kind != bellows.Lost || res == nil || !t.folder.Begun() || !t.repeatable() {

@@ -34,7 +34,7 @@ type order struct {
 	files     []string // empty: the demo's data
 	opt       *trainOptions
 	slots     int
-	most      int // slots that the job may get; 0: nobody says
+	most      int // slots that the job may get; 0: not set
 	members   []node.Member
 	goal      *app.Goal
 	staleness *int
@@ -191,7 +191,7 @@ func (o *order) further(m *progress.Meter) app.Train {
 	}
 }
 
-// place has small tables be all at one node, where no node is a server.
+// place puts small tables on one node if no node is a server.
 func (o *order) place(tables []table.Schema) {
 	if o.opt.cluster.auto() {
 		o.members = node.Place(o.members, tables, o.opt.cluster.lead != nil)
@@ -199,7 +199,7 @@ func (o *order) place(tables []table.Schema) {
 }
 
 // shared reports whether several nodes run the job.
-func (o *order) shared() bool { return o.opt.cluster.apart() }
+func (o *order) shared() bool { return o.opt.cluster.isDistributed() }
 
 // config returns the resolved configuration that run.json stores.
 func (o *order) config(ctx context.Context, settings map[string]string) run.Config {

@@ -22,8 +22,9 @@ import (
 	"bellows/vec"
 )
 
-// clusterOptions are the flags that say in how many processes a job runs. It runs in this one without them. None of them changes what is
-// computed, but for the format of values on the wire (processes.txtar), and none is in run.json: a run may go on in other processes.
+// clusterOptions are the flags for the number of processes of a job; without them it runs in this one. None of them
+// changes the result, except the format of values on the wire (processes.txtar), and none is in run.json: a run may
+// resume in other processes.
 type clusterOptions struct {
 	processes   int
 	servers     string
@@ -39,12 +40,12 @@ type clusterOptions struct {
 	lead *lead.Lead // this process was started to lead a job of a cluster
 }
 
-// apart reports whether the job runs in more processes than this one.
-func (o *clusterOptions) apart() bool {
+// isDistributed reports whether the job runs in more processes than this one.
+func (o *clusterOptions) isDistributed() bool {
 	return o.processes > 0 || o.At != "" || o.lead != nil || o.child
 }
 
-// auto reports whether small tables may be all at one node. Of a job whose nodes go on that was decided.
+// auto reports whether small tables may all be on one node. For a resumed job that is already decided.
 func (o *clusterOptions) auto() bool {
 	if o.lead != nil {
 		return !o.lead.HasServersOnly() && o.lead.Follows() == nil
@@ -69,7 +70,7 @@ func (o *clusterOptions) members(slots int) ([]node.Member, error) {
 	}
 	if f, err := vec.ParseFormat(o.wire); err != nil {
 		return nil, line.BadFlag("wire", o.wire, "%v", err)
-	} else if o.format = f; f != vec.Float32 && !o.apart() {
+	} else if o.format = f; f != vec.Float32 && !o.isDistributed() {
 		return nil, line.BadFlag("wire", o.wire, alone)
 	}
 	var err error
@@ -77,7 +78,7 @@ func (o *clusterOptions) members(slots int) ([]node.Member, error) {
 		return nil, line.BadFlag("connections", o.pairs, "%v", err)
 	}
 	switch {
-	case o.apart():
+	case o.isDistributed():
 	case o.transport != "unix":
 		return nil, line.BadFlag("transport", o.transport, alone)
 	case o.pairs != "auto":
@@ -118,7 +119,7 @@ func (o *clusterOptions) members(slots int) ([]node.Member, error) {
 	return list, nil
 }
 
-// placed returns the members of a job that runs in a cluster, whose nodes are what they are.
+// placed returns the members of a job that runs in a cluster, whose nodes are given.
 func (o *clusterOptions) placed(slots int) ([]node.Member, error) {
 	switch {
 	case o.processes > 0:
@@ -177,7 +178,7 @@ func (t *training) lead(ctx context.Context, opt node.Options) (*node.Result, er
 		if err := l.Reads(t.folder.Saved != nil && !t.folder.Named()); err != nil {
 			return nil, err
 		}
-		args := clusterverbs.With(slices.Concat(os.Args[:1], t.Args), "--child", t.workers(), "--kernels="+vec.Kernels())
+		args := clusterverbs.WithFlags(slices.Concat(os.Args[:1], t.Args), "--child", t.workers(), "--kernels="+vec.Kernels())
 		opt.Times.Successor = opt.Times.Join
 		control := &launch.Control{}
 		l.Serve(control)

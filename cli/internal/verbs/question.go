@@ -88,7 +88,7 @@ func (c *Tool) openModel(q *question, flags readOptions) (err error) {
 	return nil
 }
 
-// read reads the data as a whole, which whoever calls it closes.
+// read reads the data completely; the caller closes it.
 func (c *Tool) read(q *question) (err error) {
 	q.stages.Enter(timing.Reading)
 	if q.set, err = data.Read(q.ctx, q.files, q.kind, q.opt); err != nil {
@@ -107,7 +107,8 @@ func (q *question) showDetected(c *Tool, d *data.Detection) {
 	c.Talk("%s: %s", strings.Join(q.files, " "), d)
 }
 
-// count counts what the model does not know of labelled data. What was left out as the data was read, its sentence has told.
+// count counts the values in labelled data that the model does not know. Rows that were left out while reading are
+// reported already.
 func (c *Tool) count(q *question) {
 	q.unknown = map[string]int64{}
 	if stranger, ok := q.predictor.(app.Stranger); ok {
@@ -149,7 +150,7 @@ func readingOf(m *model.Model) (*data.Reading, error) {
 	return r, nil
 }
 
-// interruptedWhile turns the error of a cancelled step into one that says so.
+// interruptedWhile turns the error of a cancelled step into one that names the step.
 func interruptedWhile(ctx context.Context, doing string, err error) error {
 	if ctx.Err() == nil {
 		return err

@@ -21,7 +21,7 @@ type pageWritten struct {
 	Run    string   `json:"run"`
 	Report string   `json:"report"` // the file
 	Bytes  int      `json:"bytes"`
-	Next   []string `json:"next"` // commands that go on from the run
+	Next   []string `json:"next"` // commands for after the run
 }
 
 func (c *Tool) reportCommand() *cobra.Command {

@@ -73,9 +73,9 @@ type traffic struct {
 	Pulled int64 `json:"pulled"`
 }
 
-// conclude saves the model, and of an interrupted run what is needed to go on. The order matters to whoever loses power between two
-// steps: the image before the model, since it is what cannot be made again; the model before the run is done, since done drops the image. A
-// run that was interrupted before an epoch ended has an image and no model.
+// conclude saves the model, and the image of an interrupted run, from which it resumes. The order matters if power
+// fails between two steps: the image before the model, since it cannot be made again; the model before the run is done,
+// since done drops the image. A run that was interrupted before an epoch ended has an image and no model.
 func (t *training) conclude(res *node.Result, moved traffic) error {
 	t.stages.Enter(timing.Saving)
 	so := t.progress(res)
@@ -123,7 +123,7 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 		return model.SaveWith(t.folder.Dir, m, t.stages.Meter)
 	}
 	if res.Image != nil {
-		if err := save(); err != nil { // what is needed to go on is there
+		if err := save(); err != nil { // the image is saved
 			t.Talk("%v", err)
 			return t.interrupted(fmt.Sprintf("after epoch %d; its model could not be saved, but", t.epochs.last.Number))
 		}
@@ -153,7 +153,7 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 	}); err != nil {
 		return err
 	}
-	t.journal.tell(finished)
+	t.journal.announce(finished)
 	t.lastLine(r)
 	t.next()
 	r.Timing = t.stages.Timing()
@@ -166,7 +166,7 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 	return screen.Told{Err: t.movedError()}
 }
 
-// finish tells what is left to be told of a run that had finished before the process was lost that led its job.
+// finish reports the rest about a run that had finished before its leading process was lost.
 func (c *Tool) finish(l *lead.Lead) error {
 	c.Talk("job %d had finished before its leading process was lost: its model is in %s", l.Job, l.Run)
 	finished, last, err := run.Finish(l.Run)
@@ -189,7 +189,8 @@ func (c *Tool) finish(l *lead.Lead) error {
 	return r.Audit.Verdict()
 }
 
-// interrupt keeps what an interrupted run goes on from, and tells how far it is; nothing where no command could go on.
+// interrupt keeps the image from which an interrupted run resumes, and reports its progress; not if no command could
+// resume it.
 func (t *training) interrupt(res *node.Result, so run.Progress) error {
 	im := res.Image
 	if !t.repeatable() {
@@ -200,7 +201,8 @@ func (t *training) interrupt(res *node.Result, so run.Progress) error {
 	return t.folder.Interrupted(context.Background(), im, res.Commits, so, func(n int64) { _ = t.stages.Meter.Add(n) })
 }
 
-// interrupted records the interruption and makes the error that says how to go on, where that can be: what was read from a pipe is gone.
+// interrupted records the interruption and returns the error with the command to resume, if possible: input from a pipe
+// is gone.
 func (t *training) interrupted(what string) error {
 	sentence := "interrupted " + what + " nothing is lost"
 	hint := "resume with the same command: "
@@ -217,7 +219,7 @@ func (t *training) interrupted(what string) error {
 		sentence = "interrupted " + strings.TrimRight(what, ",;")
 		hint = "its data cannot be read again, so that no command can resume it; train from files to be able to"
 	}
-	t.journal.tell(event.Event{Kind: event.Interrupted, Model: t.folder.Dir, Epoch: new(t.epochs.last.Number), Sentence: sentence})
+	t.journal.announce(event.Event{Kind: event.Interrupted, Model: t.folder.Dir, Epoch: new(t.epochs.last.Number), Sentence: sentence})
 	return &bellows.Error{Kind: bellows.Interrupted, Op: "interrupted", Hint: hint}
 }
 
@@ -255,8 +257,8 @@ func (t *training) result(m *model.Model, res *node.Result, so run.Progress, che
 	return r, nil
 }
 
-// score gives the result the test figures of the model that is saved. Whoever interrupts the command does not wait for them: then there are none.
-// Neither are there any where the test rows cannot be scored: what was trained is saved all the same, with a warning.
+// score adds the test figures of the saved model to the result. An interrupted command does not compute them. There are
+// also none if the test rows cannot be scored: the model is saved all the same, with a warning.
 func (t *training) score(m *model.Model, r *result, interrupted bool) error {
 	drop := func() {
 		maps.DeleteFunc(r.Metrics, func(name string, _ float64) bool { return strings.HasPrefix(name, "test_") })
@@ -303,7 +305,7 @@ func (t *training) lastLine(r *result) {
 	t.Printf("%s\n", screen.Fold(strings.Join(parts, " · "), t.Width()))
 }
 
-// next says what can be done with the model, in words that work as they stand.
+// next prints what can be done with the model, as commands that work as printed.
 func (t *training) next() {
 	if t.JSON {
 		return

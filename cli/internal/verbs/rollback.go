@@ -15,8 +15,9 @@ import (
 	"bellows/run/event"
 )
 
-// rollBack prepares another life of a run whose nodes were lost, and reports whether there is to be one: from the last checkpoint, or from the beginning, as the
-// same command would go on, with all processes started anew, in a cluster at the nodes that it has now. Who keeps no checkpoints has nothing to go back to. Those of the life before have
+// rollBack prepares another attempt of a run that lost nodes, and reports whether there is to be one: from the last
+// checkpoint, or from the beginning, as the same command would resume it. All processes start anew, in a cluster at the
+// nodes that it has now. A run without checkpoints has nothing to go back to. The processes of the last attempt have
 // ended by now (launch.Processes.Run).
 func (t *training) rollBack(ctx context.Context, res *node.Result, lost error) bool {
 	if line.KindOf(lost) != bellows.Lost || ctx.Err() != nil || !t.folder.Begun() && len(t.Recoveries) == 0 || res != nil && res.Tables != nil ||
@@ -38,7 +39,7 @@ func (t *training) rollBack(ctx context.Context, res *node.Result, lost error) b
 	return true
 }
 
-// again goes back to the last checkpoint, says so, and makes the job anew, of data that are read anew.
+// again goes back to the last checkpoint, reports that, and makes the job anew, of data that are read again.
 func (t *training) again(ctx context.Context, lost error, since node.Since) error {
 	err := t.folder.RollBack(ctx)
 	if err == nil {
@@ -52,7 +53,7 @@ func (t *training) again(ctx context.Context, lost error, since node.Since) erro
 	}
 	e := t.RolledBack(t.folder, t.Cause(launch.Sentence(lost)), t.anew(), since)
 	t.passed()
-	t.journal.tell(e)
+	t.journal.announce(e)
 	read := t.inputs.seconds
 	err = t.inputs.close()
 	t.inputs = inputs{}
@@ -66,7 +67,7 @@ func (t *training) again(ctx context.Context, lost error, since node.Since) erro
 	if t.saved == nil {
 		stated = event.Again(stated)
 	}
-	t.journal.tell(stated)
+	t.journal.announce(stated)
 	t.journal.board.GoesOn(t.folder.Before.Seconds)
 	recovery.ShowCheckpoint(t.journal.board, t.folder)
 	t.epochs = t.life()
@@ -87,7 +88,7 @@ func (t *training) refit(ctx context.Context) (err error) {
 	return err
 }
 
-// anew returns what goes on in the place of processes that were lost.
+// anew returns the words for what replaces lost processes.
 func (t *training) anew() string {
 	if t.Lead == nil {
 		return "processes that are started anew"
@@ -102,5 +103,5 @@ func (t *training) takeUp() {
 	if !lost {
 		e = event.Event{Kind: event.Resumed, Model: t.folder.Dir, Sentence: t.resumedSentence()}
 	}
-	t.journal.tell(e)
+	t.journal.announce(e)
 }

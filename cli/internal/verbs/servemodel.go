@@ -56,7 +56,7 @@ func (c *Tool) serveModel(cmd *cobra.Command, name string, flags readOptions, li
 	}
 	defer l.Close()
 	if !near {
-		c.Talk("anyone who can reach %s can query the model", serve.Address(l))
+		c.Talk("anyone with access to %s can query the model", serve.Address(l))
 	}
 	var lost error
 	server, err := serve.New(name, limits, near, open, func(e serve.Event) {

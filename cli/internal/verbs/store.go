@@ -8,11 +8,11 @@ import (
 	"bellows/run"
 )
 
-// store stores what a run has trained: in its folder or, where that cannot be written, since its disk is full say, below the first of some
-// other places in which there is room. What took hours to train is not lost for want of room (full.txtar).
+// store saves the result of a run: in its folder or, if that cannot be written, on a full disk for example, below the
+// first of some other places with room. The result of hours of training is not lost for want of room (full.txtar).
 //
-// Turned down: to wait for room, which keeps whoever started the command waiting too, most of them programs; and to reserve room when a run begins,
-// which does not help against a disk that is taken away, and which others miss meanwhile.
+// Rejected: waiting for room, which blocks the caller, usually a program; and reserving room when a run begins, which
+// does not help if the disk is removed, and which others lack meanwhile.
 func (t *training) store(write func() error) error {
 	err := write()
 	if err == nil || t.unstored != nil {
@@ -37,7 +37,7 @@ func (t *training) store(write func() error) error {
 	return err
 }
 
-// movedError returns how a run ends that has finished, and whose model is not where it should be.
+// movedError returns the error of a run that has finished, and whose model is not where it should be.
 func (t *training) movedError() error {
 	var typed *bellows.Error
 	if !errors.As(t.unstored, &typed) {

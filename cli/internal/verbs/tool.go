@@ -27,8 +27,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Tool is a program: where its commands read and write, and what it can train, in the order of help. Its commands are made
-// once and one of them is run, so that it has no state between two: what a command finds out lives in a value of its own (training,
+// Tool is a program: its input and output, and what it can train, in the order of help. Its commands are made once and
+// one of them is run, so it has no state between two: the state of a command is a value of its own (training,
 // question). Applications are asked for their Description wherever it is needed, and must answer the same each time.
 type Tool struct {
 	*screen.Console
@@ -75,7 +75,7 @@ func (c *Tool) Commands() []*cobra.Command {
 	list = append(list, c.modelCommand(), c.reportCommand(), c.demoCommand(), c.benchCommand(), c.doctorCommand(), splits.Command(c.Console), dryrun.Command(c.Console), c.versionCommand(), c.schemaCommand())
 	list = append(list, watch.RunCommands(c.Console, c.sample(0).model())...)
 	list = append(list, clusterverbs.Commands(c.Console, c.names(), "train "+c.sample(0).Name+" "+c.sample(0).file)...)
-	return append(list, watch.Commands(c.Console, c.sample(0).run(), clusterverbs.Beside)...)
+	return append(list, watch.Commands(c.Console, c.sample(0).run(), clusterverbs.ClusterStatus)...)
 }
 
 // application returns the one of that name, or nil.
@@ -135,7 +135,7 @@ func sampleOf(d app.Description) sample {
 	return s
 }
 
-// sample is that of an application by its number, or of the last.
+// sample returns that of an application by its number, or of the last.
 func (c *Tool) sample(i int) sample { return sampleOf(c.apps[min(i, len(c.apps)-1)].Describe()) }
 
 // run returns the name of the application's first run, and model the folder that it is in.
@@ -161,8 +161,8 @@ func (s sample) until() string {
 	return " --until '" + s.goal + "'"
 }
 
-// beside writes each command and a remark after it, remarks below each other.
-func beside(gap int, lines ...[2]string) string {
+// withRemarks writes each command and a remark after it, remarks below each other.
+func withRemarks(gap int, lines ...[2]string) string {
 	width := 0
 	for _, line := range lines {
 		width = max(width, utf8.RuneCountInString(line[0]))
@@ -177,7 +177,7 @@ func beside(gap int, lines ...[2]string) string {
 // Examples returns those of the program as a whole.
 func (c *Tool) Examples() string {
 	s := c.sample(0)
-	return beside(2,
+	return withRemarks(2,
 		[2]string{"demo " + s.Name, s.demo},
 		[2]string{"train " + s.Name + " " + s.file, "on your own file: " + s.holds},
 		[2]string{"predict " + s.model() + " " + s.asked, s.question})

@@ -23,7 +23,7 @@ func (c *Tool) trainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "train",
 		Short:   "Train a model on your data and save it",
-		Example: beside(1, lines...) + "\ntrain " + one.Name + " " + one.glob + one.setting() + one.until(),
+		Example: withRemarks(1, lines...) + "\ntrain " + one.Name + " " + one.glob + one.setting() + one.until(),
 	}
 	line.Choose(cmd, "application")
 	for _, a := range c.apps {
@@ -35,7 +35,7 @@ func (c *Tool) trainCommand() *cobra.Command {
 	return cmd
 }
 
-// trainApplication is `train APP`.
+// trainApplication returns the command `train APP`.
 func (c *Tool) trainApplication(a app.Application) *cobra.Command {
 	s := sampleOf(a.Describe())
 	call := "train " + s.Name + " " + s.file

@@ -129,7 +129,7 @@ func (r *readOptions) register(f *pflag.FlagSet, kind data.Kind) {
 		means := kind == 0 || kinds == nil || slices.Contains(kinds, kind)
 		if means || flag.Name == "weight" {
 			f.AddFlag(flag)
-			flag.Hidden = !means || flag.Name == "label" && kind == data.Ratings // check has a remedy for who gives it all the same
+			flag.Hidden = !means || flag.Name == "label" && kind == data.Ratings // check has a hint if it is given all the same
 		}
 	})
 }
@@ -214,7 +214,7 @@ func (r readOptions) apply(o data.Options) (data.Options, error) {
 	return o, nil
 }
 
-// lists returns the files of words that the flags name beside DATA.
+// lists returns the files of words that the flags name in addition to DATA.
 func (r readOptions) lists() []string {
 	if r.stopWords == "" || r.stopWords == data.English {
 		return nil
@@ -277,8 +277,8 @@ func (r readOptions) given() map[string]string {
 
 const slotsLimit = 1024 // of --workers
 
-// slots returns the number of compute slots that --workers asks for, and how many the job may get while it runs; 0:
-// nobody says.
+// slots returns the number of compute slots that --workers asks for, and how many the job may get while it runs; 0: not
+// set.
 func (o *trainOptions) slots() (slots, most int, err error) {
 	begin, upTo, bounded := strings.Cut(o.workers, ":")
 	refuse := func() (int, int, error) {
@@ -319,7 +319,7 @@ func (o *order) workers() string {
 	return fmt.Sprintf("--workers=%d", o.slots)
 }
 
-// stale is --staleness as app.Input has it.
+// stale returns --staleness as app.Input has it.
 func (o *trainOptions) stale() (*int, error) {
 	n := -1
 	switch o.staleness {

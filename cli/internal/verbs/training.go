@@ -38,22 +38,22 @@ import (
 	"bellows/train"
 )
 
-// training is one training command, from its order to its last line. It goes through these states, each of which fills in the fields of its name below:
-// ordered (the flags make sense), read (the data are there), made (the application has cut them into a job), claimed (the run's folder
-// is held), and then the job runs and is concluded.
+// training is one training command, from its order to its last line. It goes through these states, each of which fills
+// in the fields of its name below: ordered (the flags make sense), read (the data are there), made (the application has
+// made a job of them), claimed (the run's folder is held). Then the job runs and is concluded.
 //
 // Invariants, and what holds them (scripts are those of cmd/bellows):
-//   - Nothing is written before the job has started: a mistake in the command or in the data, or a process that cannot be started, leaves
-//     no folder, and a folder that was there as it was (errors.txtar, folders.txtar).
-//   - Whoever gives the same command again goes on where this one stopped: the image is stored before the model of an interrupted run,
-//     and dropped only after a finished one's is whole on the disk (resume.txtar; conclude).
-//   - Once the job has begun, its last event says how it ended (finished, interrupted, lost or failed), unless its model cannot be saved; the
-//     last JSON line is the result or the error (resume.txtar, status.txtar).
+//   - Nothing is written before the job has started: an error in the command or in the data, or a process that cannot be
+//     started, leaves no folder, and an existing folder as it was (errors.txtar, folders.txtar).
+//   - The same command resumes where this one stopped: the image is stored before the model of an interrupted run, and dropped
+//     only after a finished one's is whole on the disk (resume.txtar; conclude).
+//   - Once the job has begun, its last event says how it ended (finished, interrupted, lost or failed), unless its model cannot
+//     be saved; the last JSON line is the result or the error (resume.txtar, status.txtar).
 //   - A result that the audit contradicts is shown, and ends the command with an error (TestTheAuditOfARun).
 //
-// The goroutine of the command owns it. While the job runs, epochs and notices come from a goroutine of the node, which touches journal and epochs
-// alone, and those who watch call look, which has its own lock. A process that was started for another has no training: it reads and makes the same and runs
-// its part (runChild), and node 0's tells of it.
+// The goroutine of the command owns it. While the job runs, epochs and notices come from a goroutine of the node, which
+// touches only journal and epochs; observers call look, which has its own lock. A child process has no training: it
+// reads and makes the same job and runs its part (runChild), and node 0's training reports it.
 type training struct {
 	*screen.Console
 	*order
@@ -68,7 +68,7 @@ type training struct {
 	memory   memory.Estimate // what the run needs
 	// Claimed.
 	folder  *run.Folder
-	saved   train.Saved // what the job goes on from, nil when it starts over
+	saved   train.Saved // the state from which the job resumes; nil: it starts over
 	look    node.Watch  // at the job while it runs
 	journal *journal
 	epochs  *epochs
@@ -273,17 +273,17 @@ func (t *training) claim(ctx context.Context, table *screen.EpochTable) error {
 		if t.folder.Found != "" {
 			stated = event.Unstated(&t.made.Job, "what was visited before the checkpoint was in the log of the run's folder, which is gone")
 		}
-		t.journal.tell(stated)
+		t.journal.announce(stated)
 		return nil
 	}
 	t.begun(detected, members)
-	t.journal.tell(event.OfJob(&t.made.Job, t.counted.Driver, nil))
+	t.journal.announce(event.OfJob(&t.made.Job, t.counted.Driver, nil))
 	return nil
 }
 
 // begun tells what the run begins with.
 func (t *training) begun(detected data.Detection, members members) {
-	t.journal.tell(event.Event{Kind: event.Started, Model: t.folder.Dir, Sentence: fmt.Sprintf("%s: %s", t.data(), detected), Start: &event.Start{
+	t.journal.announce(event.Event{Kind: event.Started, Model: t.folder.Dir, Sentence: fmt.Sprintf("%s: %s", t.data(), detected), Start: &event.Start{
 		App: t.about.Name, Data: t.files, Rows: t.inputs.rows, Items: t.made.Items, Settings: t.made.Settings,
 		LoadSeconds: t.inputs.seconds, Workers: members.Workers, WorkersMost: app.SlotsEnough(t.made.Job.Splits, members.Workers), Baseline: t.baseline(), Columns: t.about.Metrics,
 	}})
@@ -297,7 +297,7 @@ func (t *training) life() *epochs {
 // passed tells of damaged checkpoints.
 func (t *training) passed() {
 	for _, p := range t.folder.Passed {
-		t.journal.tell(event.Event{Kind: event.Passed, Model: t.folder.Dir, Sentence: fmt.Sprintf("%v; this checkpoint is not used, but the one before it", p.Why)})
+		t.journal.announce(event.Event{Kind: event.Passed, Model: t.folder.Dir, Sentence: fmt.Sprintf("%v; this checkpoint is not used, but the one before it", p.Why)})
 	}
 }
 
@@ -368,14 +368,14 @@ func (t *training) drive(ctx context.Context, giveUp context.CancelCauseFunc) (*
 	opt := node.Options{Era: t.folder.Life, Slots: t.slots, Wire: t.opt.cluster.format, Watch: &t.look, OnEpoch: t.epochs.add, OnStop: t.epochs.stop, Resume: t.saved,
 		OnStart: func(nodes []api.Node) { t.started(nodes, giveUp) },
 		OnChange: func(c node.Change) {
-			t.journal.tell(event.FromChange(c))
+			t.journal.announce(event.FromChange(c))
 			if l := t.opt.cluster.lead; l != nil && c.Kind == node.Gone {
 				l.Missing(c.Node)
 			}
 		},
-		OnVisits: func(b visits.Batch) { t.journal.tell(event.OfVisits(b)) }}
+		OnVisits: func(b visits.Batch) { t.journal.announce(event.OfVisits(b)) }}
 	if len(t.members) > 1 { // one process waits for itself alone, and the live line shows how far it is
-		opt.Notice = func(s string) { t.journal.tell(event.Event{Kind: event.Waiting, Sentence: s}) }
+		opt.Notice = func(s string) { t.journal.announce(event.Event{Kind: event.Waiting, Sentence: s}) }
 	}
 	t.saved = nil
 	if err := t.keep(&opt); err != nil {
@@ -385,7 +385,7 @@ func (t *training) drive(ctx context.Context, giveUp context.CancelCauseFunc) (*
 		return t.lead(ctx, opt)
 	}
 	res, err := node.Train(ctx, t.made.Job, opt)
-	if errors.Is(err, context.Canceled) { // of the job's Prepare: a job that has begun comes to an end of its own
+	if errors.Is(err, context.Canceled) { // of the job's Prepare: a job that has begun ends regularly
 		err = interruptedWhile(ctx, "preparing", err)
 	}
 	return res, err
@@ -409,7 +409,7 @@ func (t *training) started(nodes []api.Node, giveUp context.CancelCauseFunc) {
 	for _, n := range nodes {
 		processes[n.ID] = n.PID
 	}
-	t.journal.tell(event.Event{Kind: event.Joined, Processes: processes, Sentence: figures.Plural(len(nodes), "node") + " have joined"})
+	t.journal.announce(event.Event{Kind: event.Joined, Processes: processes, Sentence: figures.Plural(len(nodes), "node") + " have joined"})
 }
 
 // failed records why the job ended before its time.
@@ -431,7 +431,7 @@ func (t *training) failed(err error, res *node.Result) {
 	if kind == event.Lost && res != nil {
 		e.Units = res.Since.Out
 	}
-	t.journal.tell(e)
+	t.journal.announce(e)
 }
 
 // measured stores the figures of the run, whatever its end was, and says what went between nodes.
@@ -448,8 +448,8 @@ func (t *training) measured(end api.State) traffic {
 		Pulled: s.Bytes[tally.Rows.String()].Bytes + s.Bytes[tally.Leases.String()].Bytes}
 }
 
-// explain adds to an error what the run's folder still has. Whoever interrupts a job that has not started hears that, and not what was
-// waited for.
+// explain adds to an error what the run's folder still has. An interrupt of a job that has not started returns that,
+// and not what it waited for.
 func (t *training) explain(ctx context.Context, err error) error {
 	if err = t.names().Cause(err); err != nil && !t.folder.Begun() {
 		err = interruptedWhile(ctx, "the job was started", err)

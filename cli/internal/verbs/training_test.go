@@ -44,7 +44,7 @@ func TestAnInterruptedStartSaysSo(t *testing.T) {
 	}
 }
 
-// TestEpochsOfAll: a run takes as many epochs as it was told, else as many as the application expects.
+// TestEpochsOfAll checks the total: the configured number, else the application's estimate.
 func TestEpochsOfAll(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -63,8 +63,8 @@ func TestEpochsOfAll(t *testing.T) {
 	}
 }
 
-// TestWhatAnInterruptedRunFinishesIsCounted wants a share of what has begun from the live line, and no epoch over it.
-func TestWhatAnInterruptedRunFinishesIsCounted(t *testing.T) {
+// TestResumedEpochCountsOnlyItsRest wants a share of what has begun from the live line, and no epoch over it.
+func TestResumedEpochCountsOnlyItsRest(t *testing.T) {
 	t.Parallel()
 	s := timing.New(t.Context(), &screen.Console{Err: io.Discard, Out: io.Discard, JSON: true}, timing.Learning)
 	defer s.Live.Stop()

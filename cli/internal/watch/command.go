@@ -22,11 +22,12 @@ import (
 	"golang.org/x/term"
 )
 
-// Beside is what status shows beside jobs, as lines and as an object for JSON; neither: nothing. It is told what the jobs' nodes are.
-type Beside func(ctx context.Context, state string, of []api.Node) ([]string, any, error)
+// ClusterStatus returns what status shows besides jobs, as lines and as an object for JSON; neither: nothing. of has
+// the nodes of the jobs.
+type ClusterStatus func(ctx context.Context, state string, of []api.Node) ([]string, any, error)
 
 // Commands returns status and top. job is the name of a job, for their examples.
-func Commands(c *screen.Console, job string, beside Beside) []*cobra.Command {
+func Commands(c *screen.Console, job string, beside ClusterStatus) []*cobra.Command {
 	w := watcher{c, beside}
 	return []*cobra.Command{w.statusCommand(job), w.topCommand(job)}
 }
@@ -34,7 +35,7 @@ func Commands(c *screen.Console, job string, beside Beside) []*cobra.Command {
 // watcher shows jobs on a console.
 type watcher struct {
 	*screen.Console
-	beside Beside
+	beside ClusterStatus
 }
 
 const stateHelp = "state `FOLDER` (default: bellows in the user's state folder)"
@@ -120,7 +121,7 @@ func (c watcher) write(lines []string, object any) error {
 func (c watcher) status(ctx context.Context, state, word string) error {
 	answers, err := board.Ask(ctx, state, word)
 	if word == "" {
-		shown, wrong := c.showBeside(ctx, state, answers)
+		shown, wrong := c.showCluster(ctx, state, answers)
 		if wrong != nil || shown && err != nil {
 			return wrong
 		}
@@ -147,8 +148,8 @@ func (c watcher) status(ctx context.Context, state, word string) error {
 	return silent
 }
 
-// showBeside shows what there is beside the jobs, if anything.
-func (c watcher) showBeside(ctx context.Context, state string, answers []board.Answer) (shown bool, err error) {
+// showCluster shows the cluster's status, if there is one.
+func (c watcher) showCluster(ctx context.Context, state string, answers []board.Answer) (shown bool, err error) {
 	if c.beside == nil {
 		return false, nil
 	}
@@ -223,7 +224,7 @@ func (t *top) follow(ctx context.Context, j board.Job, last *api.Status) error {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil && j.Dead(err):
-			o, now, led := t.heir(ctx, j, last)
+			o, now, led := t.successorOf(ctx, j, last)
 			if !led {
 				return t.gone(j)
 			}
@@ -242,16 +243,17 @@ func (t *top) follow(ctx context.Context, j board.Job, last *api.Status) error {
 	}
 }
 
-// How long another process may take to lead a job whose nodes go on, and one whose nodes have ended, and how often it is looked for.
+// How long another process may take to lead a job whose nodes continue, and one whose nodes have ended, and how often
+// to check.
 const (
 	heirWithin  = time.Minute
 	againWithin = 3 * time.Second
 	heirEvery   = 50 * time.Millisecond
 )
 
-// heir returns a job as another process leads it, where the one that led it has died and it had other nodes, as in a
-// cluster; false: there is none.
-func (t *top) heir(ctx context.Context, j board.Job, last *api.Status) (_ board.Job, s api.Status, led bool) {
+// successorOf returns a job under a new leader, if its leader died and it had other nodes, as in a cluster; false:
+// none.
+func (t *top) successorOf(ctx context.Context, j board.Job, last *api.Status) (_ board.Job, s api.Status, led bool) {
 	others := slices.DeleteFunc(slices.Clone(last.Nodes), func(n api.Node) bool { return n.PID < 2 || n.PID == j.PID })
 	folder, err := board.Folder(t.state)
 	if err != nil || last.State == api.Ended || len(others) == 0 {

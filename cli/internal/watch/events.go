@@ -58,7 +58,7 @@ func (e *events) run(ctx context.Context, word string) error {
 	}
 	e.Calm.Store(e.follow)
 	var v history.Verifier
-	busy := r.Busy() // looked at before the log is read to its end: what comes behind that is of a process that was there
+	busy := r.Busy() // checked before the log is read to its end: later lines are from a process that was there
 	for {
 		text, err := r.Next()
 		switch {
@@ -91,7 +91,7 @@ func (e *events) run(ctx context.Context, word string) error {
 	return e.conclude(r, &v, busy)
 }
 
-// take shows a line, or goes on with the proof.
+// take shows a line, or continues the proof.
 func (e *events) take(r *history.Reader, v *history.Verifier, text []byte) error {
 	if e.verify {
 		if err := v.Take(text); err != nil {
@@ -109,7 +109,7 @@ func (e *events) take(r *history.Reader, v *history.Verifier, text []byte) error
 	if e.JSON {
 		return e.Object(json.RawMessage(text))
 	}
-	if ev.Kind == event.Visited { // one for each epoch, which has a sentence of its own
+	if ev.Kind == event.Visited { // one for each epoch, which has its own sentence
 		return nil
 	}
 	e.Printf("%s  %s\n", ev.Time.Local().Format(time.DateTime), bellows.Printable(strings.ReplaceAll(ev.Sentence, "\n", " "), sentenceMost))

@@ -87,7 +87,7 @@ func TestEventsArePrinted(t *testing.T) {
 	}
 }
 
-// TestAProofIsPrinted, of a run that is over and of one that goes on.
+// TestAProofIsPrinted, of a run that is over and of one that continues.
 func TestAProofIsPrinted(t *testing.T) {
 	t.Parallel()
 	lines := historytest.Lines(t, historytest.Events(2, event.Finished))
@@ -129,8 +129,8 @@ func TestAProofIsPrinted(t *testing.T) {
 	}
 }
 
-// TestWhereThereIsNoLog is said with what to name instead.
-func TestWhereThereIsNoLog(t *testing.T) {
+// TestMissingLogIsReported with what to name instead.
+func TestMissingLogIsReported(t *testing.T) {
 	t.Parallel()
 	dir := ranIn(t, nil, nil)
 	for word, want := range map[string]string{
@@ -148,7 +148,7 @@ func TestWhereThereIsNoLog(t *testing.T) {
 	}
 }
 
-// TestARunIsFollowed until its process has ended, or nobody wants to follow any more.
+// TestARunIsFollowed until its process has ended, or the user stops.
 func TestARunIsFollowed(t *testing.T) {
 	t.Parallel()
 	lines := historytest.Lines(t, historytest.Events(2, event.Finished))
@@ -167,8 +167,8 @@ func TestARunIsFollowed(t *testing.T) {
 	}
 }
 
-// TestWhatProcessesHaveSaidIsPrinted: the last lines of each, or of one.
-func TestWhatProcessesHaveSaidIsPrinted(t *testing.T) {
+// TestProcessOutputIsPrinted checks the last lines of each process, or of one.
+func TestProcessOutputIsPrinted(t *testing.T) {
 	t.Parallel()
 	var text []byte
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

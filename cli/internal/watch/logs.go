@@ -50,7 +50,7 @@ func logsCommand(c *screen.Console, model string) *cobra.Command {
 			return l.run(cmd.Context(), args[0])
 		},
 	}
-	cmd.Flags().IntVar(&l.node, "node", -1, "`NUMBER` of the node whose process to show (default: all)")
+	cmd.Flags().IntVar(&l.node, "node", -1, "`NUMBER` of the node to show (default: all)")
 	cmd.Flags().IntVar(&l.lines, "lines", 100, "largest `NUMBER` of lines of each process")
 	cmd.Flags().BoolVar(&l.follow, "follow", false, "continue until the process of the run ends")
 	return cmd

@@ -83,7 +83,7 @@ func (v *view) totals() {
 	}
 }
 
-// checkpointed says what a job would go on from, and what a death would cost now.
+// checkpointed describes the checkpoint from which a job would resume, and the work that a death would cost now.
 func checkpointed(c *api.Checkpoint) string {
 	since := fmt.Sprintf("since then %s, %s s of training", figures.Plural(int(c.Units), "unit"), figures.Duration(c.Seconds))
 	if c.Commit == 0 {
@@ -189,7 +189,7 @@ func staleness(reads []int64) string {
 // movesMost is how many moves are shown; more are counted.
 const movesMost = 8
 
-// plan is the change of the job's shape that is under way: how far it is, and at which rate.
+// plan shows the running change of the job's shape: how far it is, and at which rate.
 func (v *view) plan() {
 	p := v.now.Plan
 	if p == nil {
@@ -205,7 +205,7 @@ func (v *view) plan() {
 	v.line(bellows.Printable(p.Reason, 200), fmt.Sprintf("%d of %d steps", p.Steps, p.Of), bytes, rate, figures.Duration(p.Seconds)+" s")
 }
 
-// moves are what is on its way now: how much of each is there, and how fast it comes.
+// moves shows what is moving now: how much of each is there, and how fast it arrives.
 func (v *view) moves() {
 	for i, m := range v.now.Moves {
 		if i == movesMost {
@@ -244,7 +244,7 @@ func share(part, whole int64, verb string) string {
 // speed returns bytes a second.
 func speed(rate float64) string { return figures.Bytes(uint64(max(0, rate))) + "/s" }
 
-// nodes is the table of nodes.
+// nodes shows the table of nodes.
 func (v *view) nodes() {
 	if len(v.now.Nodes) == 0 {
 		return
@@ -269,8 +269,8 @@ func (v *view) nodes() {
 	v.lines = append(v.lines, align(rows, left)...)
 }
 
-// leastDear are the columns that go where there is no room for all, the first one first. What a node is, what it computes, what it waits for and what it
-// sends and receives stay.
+// leastDear are the columns to drop if there is too little room, in that order. What a node is, computes, waits for,
+// sends and receives stays.
 var leastDear = []string{"partitions", "splits", "process", "slots", "roles", "commit", "push", "idle", "pull"}
 
 func widest(lines []string) (n int) {
@@ -345,7 +345,7 @@ func align(rows [][]string, left int) (lines []string) {
 // eventMost is how many bytes of a sentence a line shows.
 const eventMost = 1 << 10
 
-// events are the last sentences.
+// events shows the last sentences.
 func (v *view) events() {
 	for _, text := range v.now.Events {
 		var e event.Event

@@ -180,8 +180,8 @@ func leave(t *testing.T, path string) {
 	}
 }
 
-// TestWhatTheDeadLeave is taken away, what only looks so is not.
-func TestWhatTheDeadLeave(t *testing.T) {
+// TestLeftoversOfDeadProcessesAreRemoved, and similar files are not.
+func TestLeftoversOfDeadProcessesAreRemoved(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()
 	posted(t, state, "mf-1", progress)
