@@ -18,11 +18,11 @@ type Examination struct {
 	Confusion [][]int64
 }
 
-// ClassFigures is how well one class is told from the others.
+// ClassFigures describes how well one class is told from the others.
 type ClassFigures struct {
 	Label     string
 	Rows      int64   // that are of it
-	Precision float64 // the part of the rows said to be of it that are; 0 where there is none
+	Precision float64 // the share of correct rows among those predicted as the class; 0: none predicted
 	Recall    float64 // the part of the rows of it that are said to be
 	F1        float64 // the harmonic mean of the two
 	// AUC is how often a row of it has a higher probability of it than a row of another class, ties counted half (the area under the ROC
@@ -44,13 +44,13 @@ type Counter interface {
 	Count(metrics []string) (Counting, error)
 }
 
-// Counting is an examination that is going on. Its figures do not depend on how the rows were cut, nor on who scored them.
+// Counting is an examination in progress. Its figures do not depend on how the rows were cut, nor on who scored them.
 type Counting interface {
 	// Step is how many rows are scored at a time, at most.
 	Step() int
-	// Scorer makes ready for the rows of a set. score has p, which is one of the predictor's shares, score those from lo up to hi, and returns what
-	// adds them to what was counted. Scorers of several sets run at the same time, each with a p of its own; add is called in the order of all
-	// rows, by one goroutine at a time.
+	// Scorer prepares for the rows of a set. score uses p, one of the predictor's shares, to score the rows from lo up
+	// to hi, and returns a function that adds them to the counts. Scorers of several sets run at the same time, each
+	// with a p of its own; add is called in the order of all rows, by one goroutine at a time.
 	Scorer(p Predictor, set *data.Set) (score Scorer, err error)
 	// Examination is what there is to tell of all rows that were added.
 	Examination() (*Examination, error)

@@ -6,7 +6,7 @@ import (
 	"bellows/app"
 )
 
-// What a user gave is checked all at once: an unknown name, and each value that cannot be.
+// Resolve checks all of a user's settings at once, and reports an unknown name and each invalid value.
 func ExampleResolve() {
 	d := app.Description{Name: "knn", Settings: []app.Setting{
 		{Name: "neighbours", Default: "5", Reason: "how many vote"},

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// ForEach calls f(0) to f(n-1), as many at a time as there are processors, and returns when all have. What is made of the calls must not depend
-// on their order.
+// ForEach calls f(0) to f(n-1), as many at a time as there are processors, and returns when all have. The result must
+// not depend on the order of the calls.
 func ForEach(n int, f func(i int)) {
 	var next atomic.Int64
 	var all sync.WaitGroup

@@ -12,7 +12,7 @@ import (
 type Policy interface {
 	// Train appends to args the arguments of a training task: of a split, in a clock of the epoch.
 	Train(args []float64, p *Progress, split, clock int) []float64
-	// Score is told the sum of the epoch's training results, and gives the arguments of the scoring tasks.
+	// Score takes the sum of the epoch's training results, and returns the arguments of the scoring tasks.
 	Score(p *Progress, trained []float64) []float64
 	// End judges the epoch that p counts already, by the sums of its training and of its scoring results.
 	End(p *Progress, trained, scores []float64) Verdict
@@ -43,14 +43,14 @@ type Results struct{ Train, Score int }
 
 // Driver is a train.Driver that runs epochs of jobs whose clocks are not divided (train.Job.Units).
 //
-// Its stages follow each other: opening (a stage for each clock by which the layout opens), then training and scoring by turns. A
-// stage ends when every task of it has completed.
+// Its stages follow each other: opening (a stage for each opening clock of the layout), then training and scoring
+// alternately. A stage ends when all of its tasks have completed.
 //
-// Invariants: done[s] <= sent[s] <= the clocks of the stage; left is the tasks of the stage that have not completed; no task
-// is out while an epoch is judged. TestTasksOfAPhase holds the first two, the controller the third.
+// Invariants: done[s] <= sent[s] <= the clocks of the stage; left counts the tasks of the stage that have not
+// completed; no task is out while an epoch is judged. TestTasksOfAPhase holds the first two, the controller the third.
 //
-// Turned down: a driver in each application, as there were three. Each ordered, counted, summed, kept and saved by itself,
-// and differed from the others where nobody had meant it to.
+// Rejected: a driver in each application. There were three; each ordered, counted, summed, kept and saved on its own,
+// and they differed where that was not intended.
 type Driver struct {
 	Progress
 	layout     Layout
@@ -60,7 +60,7 @@ type Driver struct {
 	size       Results
 	stage      stage
 	opened     int  // opening clocks that are done
-	unfinished bool // the run has ended at its limit of epochs, and not by itself
+	unfinished bool // the run has ended at its limit of epochs
 	left       int
 	args       []float64 // of scoring tasks
 	taskArgs   []float64 // of the last training task: memory to use again
@@ -181,7 +181,7 @@ func (d *Driver) Complete(c train.Completion, to Dispatcher) {
 	}
 }
 
-// open ends an opening clock. What those after the first visit counts as what epochs visit does: the first makes what there is to visit.
+// open ends an opening clock. Clocks after the first count like visits of epochs: the first makes the items to visit.
 func (d *Driver) open(to Dispatcher) {
 	if d.opened++; d.opened < d.layout.Opens {
 		d.enter(opening, to)
@@ -226,8 +226,8 @@ func (d *Driver) DoubtsOfStopping() []string {
 	return d.Doubts("", "give more with --epochs")
 }
 
-// expected returns how many epochs the run is thought to take, where it goes on or not, given the policy's own
-// thought. A run that may stop early takes all its epochs only by chance, so that they say nothing of it.
+// expected returns how many epochs the run will probably take, whether it continues or not, given the policy's own
+// estimate. A run that may stop early rarely takes all its epochs, so their number says nothing about it.
 func (d *Driver) expected(goes bool, thought int) int {
 	switch {
 	case !goes:

@@ -15,9 +15,9 @@ import (
 	"bellows/train/traintest"
 )
 
-// toy is a policy whose tasks signal what its test makes up.
+// toy is a policy whose tasks report numbers that its test makes up.
 type toy struct {
-	marks  []float64 // sums that it was told last: of training, then of scoring
+	marks  []float64 // the last sums: of training, then of scoring
 	result func(epoch int) Verdict
 	called int
 }
@@ -97,18 +97,18 @@ func check(t *testing.T, d *Driver, out int) {
 	}
 }
 
-// nobody is a controller that forgets what it is told.
-type nobody struct{}
+// sink is a controller that drops everything.
+type sink struct{}
 
-func (nobody) DispatchTask(bellows.SplitID, ...float64) {}
-func (nobody) ShowEpoch(train.Epoch)                    {}
-func (nobody) Keep()                                    {}
-func (nobody) Finish()                                  {}
+func (sink) DispatchTask(bellows.SplitID, ...float64) {}
+func (sink) ShowEpoch(train.Epoch)                    {}
+func (sink) Keep()                                    {}
+func (sink) Finish()                                  {}
 
-// TestATrainingTaskAllocatesNothing dispatches the tasks of an epoch, whose arguments stand in memory of the driver's.
+// TestATrainingTaskAllocatesNothing dispatches the tasks of an epoch, whose arguments lie in the driver's memory.
 func TestATrainingTaskAllocatesNothing(t *testing.T) {
 	d := New(Layout{Splits: 4, Clocks: 5}, AtOnce{}, Ending{Epochs: 1}, Results{Train: 2, Score: 1}, &toy{})
-	if n := testing.AllocsPerRun(10, func() { d.enter(training, nobody{}) }); n != 0 {
+	if n := testing.AllocsPerRun(10, func() { d.enter(training, sink{}) }); n != 0 {
 		t.Errorf("%v allocations for 20 tasks", n)
 	}
 }
@@ -175,8 +175,8 @@ func TestArgumentsOfTasks(t *testing.T) {
 	}
 }
 
-// TestRunsEnd: at the goal, at the last epoch, when patience ends, and when the policy says so; an epoch that does not count
-// is neither reported nor kept.
+// TestRunsEnd checks the ends of a run: at the goal, at the last epoch, without patience left, and by the policy. An
+// epoch that does not count is neither reported nor kept.
 func TestRunsEnd(t *testing.T) {
 	t.Parallel()
 	loss := []float64{9, 7, 8, 8, 6, 8, 8, 8, 8, 8}

@@ -7,7 +7,7 @@ import (
 
 // Layout is the work of a run: splits, and what their clocks are for.
 type Layout struct {
-	Opens  int // the first clocks of the job, which belong to no epoch: tasks prepare the tables, each clock on what the one before left
+	Opens  int // the first clocks of the job, which belong to no epoch: tasks prepare the tables, each clock from the previous clock's result
 	Splits int
 	Clocks int // of an epoch that train; one more scores
 }
@@ -27,7 +27,7 @@ func (l Layout) Place(c bellows.Clock) int {
 type Order interface {
 	// Ready says whether a split may begin a clock of the epoch, given the clocks that each split has done.
 	Ready(split, clock int, done []int) bool
-	// Next is the split that may be ready, beside this one itself, when this one has done a clock.
+	// Next returns the other split that may be ready when this one has done a clock.
 	Next(split int) int
 }
 
@@ -50,7 +50,7 @@ func (AtOnce) Ready(int, int, []int) bool { return true }
 // Next implements Order.
 func (AtOnce) Next(split int) int { return split }
 
-// InTurn lets a split's next clock wait for the one before.
+// InTurn makes each clock of a split wait for its predecessor.
 type InTurn struct{}
 
 // Ready implements Order.

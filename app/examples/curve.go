@@ -12,11 +12,12 @@ const (
 	latestMost  = 1 << 16
 )
 
-// curve is the ROC curve of one class against the others (Fawcett 2006, "An introduction to ROC analysis"), as the rows at each of the chances that
-// occurred. Where more occur than may be remembered, neighbours whose bits differ in the last places alone are taken for one, as if they were ties.
+// curve is the ROC curve of one class against the others (Fawcett 2006, "An introduction to ROC analysis"), as the rows
+// at each probability that occurred. If more occur than may be stored, neighbours that differ only in the last bits are
+// merged, as if they were ties.
 //
-// Invariant: steps ascend, and dropped is the least number of places with which all rows so far have no more than most steps. So neither depends on
-// the order of rows, nor on when the latest were looked at (TestCurvesForgetTheOrder).
+// Invariant: steps ascend, and dropped is the smallest number of bits with which all rows so far have at most `most`
+// steps. So neither depends on the order of rows, nor on when the latest were merged (TestCurvesForgetTheOrder).
 type curve struct {
 	steps   []step
 	latest  []uint64  // rows: the bits of a chance, below them whether it is one of the class, and below that its place here
@@ -99,8 +100,8 @@ func (c *curve) look() {
 }
 
 // area returns the area under the curve: each row of the class counts the others below it, and half of those with its
-// chance. Its error is no larger than off, which is 0 where all chances were told apart. It is NaN where all rows are
-// of the class, or none.
+// probability. Its error is at most off, which is 0 if no probabilities were merged. It is NaN if all rows are of the
+// class, or none.
 func (c *curve) area() (area, off float64) {
 	c.look()
 	var below, rows, tied float64

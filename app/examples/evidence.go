@@ -37,15 +37,16 @@ const (
 	AlphaMost  = 1e9
 )
 
-// The part of the evidence's precision that is taken. Weights have a heavier tail than the normal prior, and the precision that fits
-// them all holds back those that say something. Where sparse features are not few beside the rows, most of them are rare and say nothing,
-// and the diagonal counts far more weights than the rows determine: on text a tenth of the precision is best.
+// The part of the evidence's precision to use. Weights have a heavier tail than the normal prior, and the precision
+// that fits them all holds back the informative ones. If there are many sparse features for the number of rows, most of
+// them are rare and carry no information, and the diagonal counts far more weights than the rows determine: on text a
+// tenth of the precision is best.
 const (
 	beliefDense  = 0.7
 	beliefSparse = 1.0
 	beliefLeast  = 0.1
 	rowsTrusted  = 8   // rows a feature from which the prior alone keeps weights from fitting the noise
-	RowsMany     = 256 // rows a feature from which the noise of long steps is small beside what they gain
+	RowsMany     = 256 // rows a feature from which the noise of long steps is small relative to their gain
 )
 
 // Trusted reports whether rows are so many that the prior that follows the evidence needs no help.

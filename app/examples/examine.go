@@ -25,8 +25,9 @@ type Classified struct {
 	Labels []string // of the classes
 	Likely bool     // chances are probabilities, which have a log-loss
 	Asked  []string // metrics by name; none: all
-	// Score makes ready for the rows of a set, as a predictor of the model sees them. What it returns puts the chances of a row's classes into
-	// chances and returns its log-loss, and whether it was said rightly. y is the row's class, or UnknownClass. Rows are asked for in their order.
+	// Score prepares for the rows of a set, as a predictor of the model sees them. The returned function stores the
+	// class probabilities of a row in chances, and returns its log-loss and whether the prediction was right. y is the
+	// row's class, or UnknownClass. Rows are passed in order.
 	Score func(p app.Predictor, s Source) func(r int, y int32, chances []float32) (loss float64, right bool)
 	// Source is a set's rows as the model sees them.
 	Source func(set *data.Set) (Source, error)
@@ -175,8 +176,8 @@ func (c *Classified) classes() []app.ClassFigures {
 	return out
 }
 
-// Plainly returns the metrics that cost nothing but the scores, of a set as a whole, for who shows them after each of
-// many trainings.
+// Plainly returns the metrics that cost nothing beyond the scores, of a set as a whole, for callers that show them
+// after each of many trainings.
 func (c *Classified) Plainly(p app.Predictor, set *data.Set) ([]train.Metric, error) {
 	c.Asked = c.plain()
 	if err := c.Begin(); err != nil {

@@ -93,7 +93,7 @@ func TestCurvesForgetTheOrder(t *testing.T) {
 	}
 }
 
-// TestMeansLeaveOutClassesThatAreNowhere gives no weight to a class of which there are no rows, and that none is said to be of.
+// TestMeansLeaveOutClassesThatAreNowhere gives no weight to a class without rows and without predictions.
 func TestMeansLeaveOutClassesThatAreNowhere(t *testing.T) {
 	t.Parallel()
 	classes := []app.ClassFigures{

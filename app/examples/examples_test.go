@@ -111,6 +111,6 @@ func TestNumbered(t *testing.T) {
 	other := &data.ExampleSet{Label: []float32{0, 1, 2, 3}, LabelNames: []string{"1.0", "maybe", "no", "x"}}
 	got := Numbered(other, []string{"1", "no", "yes"})
 	if !slices.Equal(got, []int32{0, UnknownClass, 1, UnknownClass}) || Strange(got) != 2 {
-		t.Errorf("numbers %v, of which %d are strange", got, Strange(got))
+		t.Errorf("numbers %v, %d of them unknown", got, Strange(got))
 	}
 }

@@ -29,7 +29,7 @@ type Finder struct {
 	byNumber map[decimal.Number]int32 // nil if classes are codes, which equal numbers do not name
 }
 
-// NewFinder is that of a list of labels, whose numbers are their places.
+// NewFinder returns the finder for a list of labels, whose numbers are their places.
 func NewFinder(classes []string) Finder {
 	f := Finder{byName: make(map[string]int32, len(classes))}
 	for i, label := range classes {

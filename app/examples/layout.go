@@ -36,7 +36,8 @@ func (s Source) Whole(splits int, rows func(split int) []int32) bool {
 	return used*fullShare >= s.Width*splits
 }
 
-// LastUse is, by feature, 1 + the last clock of an epoch in which some split uses it; 0: none does. rows are those of a split in a clock.
+// LastUse returns, by feature, 1 + the last clock of an epoch in which some split uses it; 0: none. rows returns those
+// of a split in a clock.
 func (s Source) LastUse(splits, clocks int, rows func(split, clock int) []int32) []int32 {
 	last := make([]int32, s.Width)
 	for at := range clocks {
@@ -69,7 +70,7 @@ const (
 	epochStepsMost  = 100
 )
 
-// Steps returns how many first-order steps an epoch has where nobody says, each of rows of all splits.
+// Steps returns the default number of first-order steps in an epoch, each over rows of all splits.
 func Steps(dense bool, rows, splits int) int {
 	each := stepRowsSparse
 	if dense {
@@ -81,8 +82,7 @@ func Steps(dense bool, rows, splits int) int {
 // StrengthDense is the least l2 of dense rows where nothing else chooses it. Weights of scaled features hardly notice it, and dual ascent of many rows needs it.
 const StrengthDense = 0.001
 
-// Strength returns l2 where nobody gives it and nothing else chooses it: 1/rows, as C=1 of LIBLINEAR, of dense rows
-// 0.001 at least.
+// Strength returns the default of l2: 1/rows, like C=1 of LIBLINEAR; for dense rows at least 0.001.
 func Strength(dense bool, rows int) float64 {
 	l2 := 1 / float64(rows)
 	if dense {

@@ -11,24 +11,25 @@ import (
 // FeaturesFile lists the features of a narrow model: line j is the index, from 0, that column j of the weights has in the data.
 const FeaturesFile = "features.txt"
 
-// Rows of more than wideLeast features of which at most one in wideShare occurs are trained on those that occur: the others' weights
-// would all be 0. Below, the tables are small anyway, and the model is what it was.
+// Rows of more than wideLeast features are trained on the occurring ones if at most one in wideShare occurs: the
+// weights of the others would all be 0. Below, the tables are small anyway, and the model is unchanged.
 const (
 	wideLeast = 1 << 20
 	wideShare = 4
 )
 
-// Narrowing numbers the features that occur in training data anew, in their order. nil numbers nothing.
+// Narrowing renumbers the features that occur in training data, in their order. nil renumbers nothing.
 //
-// It is a set of bits, with the number of bits before each word: 12 bits for 64 features, of which most never occur. Turned down: a
-// map, which takes longer than training on rows of millions of features.
+// It is a set of bits, with the number of bits before each word: 12 bits for 64 features, most of them absent.
+// Rejected: a map, which takes longer than training on rows of millions of features.
 type Narrowing struct {
 	words  []uint64
 	before []int32
 	Count  int // of those that occur
 }
 
-// NarrowingOf is that of a set so wide, nil where all features are to be trained. Those that a model knows are trained on whether they occur or not.
+// NarrowingOf returns that of so wide a set, or nil if all features are to be trained. Features that a model knows are
+// trained whether they occur or not.
 func NarrowingOf(set *data.ExampleSet, wide int, known []int32) *Narrowing {
 	if !set.Sparse() || wide <= wideLeast {
 		return nil
@@ -89,8 +90,8 @@ func (n *Narrowing) Features() []string {
 	return names
 }
 
-// Of returns a set with its features numbered anew. Those that do not occur in training stand behind the others of
-// their row, as features that the model does not know (Source).
+// Of returns a set with its features renumbered. Features that do not occur in training follow the others of their
+// row, as features that the model does not know (Source).
 func (n *Narrowing) Of(set *data.ExampleSet) *data.ExampleSet {
 	if n == nil || !set.Sparse() {
 		return set
@@ -130,7 +131,7 @@ func ParseFeatures(lines []string) (*Narrowing, error) {
 	for i, s := range lines {
 		j, err := strconv.ParseInt(s, 10, 32)
 		if err != nil || j < 0 || i > 0 && int32(j) <= index[i-1] {
-			return nil, bellows.Errorf(bellows.BadData, "open model", FeaturesFile, "line %d, %q, is not a number above the one before", i+1, s)
+			return nil, bellows.Errorf(bellows.BadData, "open model", FeaturesFile, "line %d, %q, is not a number above its predecessor", i+1, s)
 		}
 		index[i] = int32(j)
 	}

@@ -54,7 +54,7 @@ type Problem struct {
 	Src       Source  // the data
 	Rows      []int32 // training rows in the order of splits and clocks
 	Held      []int32 // rows that are held out
-	Test      Source  // rows to show; without examples where there is no test set
+	Test      Source  // rows to show; no examples without a test set
 	TestRow   []int32
 	Warnings  []string
 	Dense     bool
@@ -63,9 +63,9 @@ type Problem struct {
 	Spectrum  []Level      // for the evidence
 	Belief    float64      // the part of the evidence that is taken
 	Classed   ClassWeights // nil: all classes count alike
-	Count     RowWeights   // of each row of the data by itself
+	Count     RowWeights   // of each row of the data
 	TestCount RowWeights   // of each test row
-	Weight    RowWeights   // of each row of the data, by itself and by its class
+	Weight    RowWeights   // of each row of the data, times that of its class
 	Weighed   []string     // what the headline says of weights
 	Opens     int          // clocks before the first epoch
 	Visits    int          // clocks of an epoch that visit rows
@@ -116,8 +116,8 @@ func (p *Problem) Check(hint string) error {
 	return nil
 }
 
-// Weigh finds what rows count, by themselves and by their classes: class has the class of each row. Without classes, rows
-// count by themselves.
+// Weigh computes the weights of rows, from their own and from their classes: class has the class of each row. Without
+// classes, a row has its own weight.
 func (p *Problem) Weigh(in *app.Input, classes []string, class []int32) error {
 	told, counts := []string{"", ""}, make([]float64, len(classes))
 	p.Count, told[0] = NewRowWeights(p.Src.ExampleSet, p.Rows)
@@ -180,7 +180,7 @@ func (p *Problem) Form() string {
 		form = "sparse"
 	}
 	if p.Narrow != nil {
-		form += fmt.Sprintf(", of whose features %d occur", p.Features)
+		form += fmt.Sprintf(", where %d features occur", p.Features)
 	}
 	return form
 }

@@ -6,8 +6,9 @@ import (
 	"bellows"
 )
 
-// Renumber counts the features of some rows from 0, in their order: index, which has the feature of each entry, is changed to those numbers. It returns the table rows that they
-// are, ascending, and behind them the row of the bias, which tables have behind those of all features. place is scratch, a zero for each feature, and again zeros afterwards.
+// Renumber renumbers the features of some rows from 0, in their order: index, which has the feature of each entry, is
+// changed to the new numbers. It returns the table rows of the features, ascending, followed by the row of the bias,
+// which tables keep after all features. place is scratch: a zero for each feature, and zeros again afterwards.
 func Renumber(index, place []int32) []bellows.RowID {
 	var rows []bellows.RowID
 	for _, j := range index {

@@ -7,14 +7,15 @@ import (
 	"bellows/data"
 )
 
-// RowWeights is how much each row of a set counts, by its place there; nil: all rows count 1.
+// RowWeights are the weights of the rows of a set, by their places there; nil: all rows have weight 1.
 //
-// Training minimises the mean loss by weights, (Σ w loss) / Σ w, beside what the weights of the model cost: rows of weight 2 are as rows that stand twice, for the same l2, and weights that all are
-// multiplied by a number are the same weights. So they are divided by their mean over the training rows, and steps, curvatures and l2 mean what they mean without them. Means and spreads by which
-// features and labels are scaled are by weights, too, and so are the figures of training and of test rows.
+// Training minimises the weighted mean loss, (Σ w loss) / Σ w, plus the cost of the model's weights. A row of weight 2
+// is like two equal rows, for the same l2, and multiplying all weights by a number changes nothing. So they are divided
+// by their mean over the training rows, and steps, curvatures and l2 keep their meaning. Means and spreads that scale
+// features and labels are also weighted, and so are the figures of training and of test rows.
 type RowWeights []float32
 
-// NewRowWeights is that of a set, of which some rows train. It says what the headline is to tell of them.
+// NewRowWeights returns the weights of a set with some training rows, and the text about them for the headline.
 func NewRowWeights(set *data.ExampleSet, rows []int32) (weights RowWeights, headline string) {
 	if set.Weight == nil {
 		return nil, ""
@@ -93,7 +94,8 @@ func (w RowWeights) By(classes ClassWeights, class []int32) RowWeights {
 	return out
 }
 
-// Unevenness is Σ w² / Σ w over some rows, which is 1 where all weigh 1: how much more a row that steps bend by than a mean row does.
+// Unevenness returns Σ w² / Σ w over some rows, which is 1 if all have weight 1: how much more a row that steps bend by
+// than a mean row does.
 func (w RowWeights) Unevenness(rows []int32) float64 {
 	if w == nil {
 		return 1

@@ -13,31 +13,31 @@ type Scaling struct {
 	Center []float32 // nil: zeros
 	Factor []float32
 	Square []float64 // mean square of each scaled feature
-	Bias   float64   // likewise of the bias: what its steps are multiplied by
+	Bias   float64   // the factor for steps of the bias
 }
 
 // The schemes by which features are scaled.
 //
-// ScaleAuto has factor = 1/√(spread · reach): spread is
-// the root mean square of x - center over the training rows and reach its largest size. So the units
-// of a feature do not matter. Scaling by the spread alone lets rare features and outliers step too
-// far, by the reach alone leaves rare features behind; between them, 20 Newsgroups gains 1 to 2 points
-// of accuracy over either, and the corner pixels of images do no harm.
+// ScaleAuto uses factor = 1/√(spread · reach): spread is the root mean square of x - center over the training rows, and
+// reach its largest size. So the units of a feature do not matter. Scaling by the spread alone lets rare features and
+// outliers step too far; scaling by the reach alone slows rare features down. Between them, 20 Newsgroups gains 1 to 2
+// points of accuracy over either, and the corner pixels of images do no harm.
 //
-// The factor of dense features is nearer to the spread, 1/(spread^¾ · reach^¼): few of them are rare, and one with values far out must not
-// hide what it says in all other rows. By the spread alone the pixels at the border of images count too much.
+// The factor of dense features is nearer to the spread, 1/(spread^¾ · reach^¼): few of them are rare, and one with far
+// outliers must not hide its information in all other rows. By the spread alone the pixels at the border of images
+// count too much.
 //
-// Dense features are centred on their mean, which takes the largest eigenvalue out of the curvature.
-// Sparse ones are not, so that zeros stay zeros; they share one more factor, which makes the mean
-// squared length of a row 1.
+// Dense features are centred on their mean, which takes the largest eigenvalue out of the curvature. Sparse ones are
+// not, so that zeros stay zeros; they share one more factor, which makes the mean squared length of a row 1.
 //
-// The bias of sparse rows, a feature that is always 1, is scaled by the root of that factor. Scaled like the others it would take
-// too many epochs where classes differ in size; unscaled it takes half of every step, so that single rows
-// swing the scores of all: 20 Newsgroups then needs two epochs more to the same accuracy.
+// The bias of sparse rows, a feature that is always 1, is scaled by the root of that factor. Scaled like the others it
+// would take too many epochs if classes differ in size; unscaled it takes half of every step, so that single rows swing
+// the scores of all: 20 Newsgroups then needs two epochs more for the same accuracy.
 //
-// Of the others ScaleStandard divides by the deviation, ScaleMaxAbs by the largest size, ScaleMinMax by the distance from the least to the most, zeros of sparse rows included; dense features are centred on their
-// mean by these, too, of which the bias alone knows: where 0 lies, at the least or at the mean, is no other model, and steps are many where all features
-// have one sign. ScaleNone leaves features as they are. By all four the bias is 1.
+// ScaleStandard divides by the deviation, ScaleMaxAbs by the largest size, ScaleMinMax by the range, zeros of sparse
+// rows included. These also centre dense features on their mean, which affects only the bias: whether 0 lies at the
+// minimum or at the mean does not change the model, and many steps are needed if all features have one sign. ScaleNone
+// leaves features unchanged. In all four the bias is 1.
 const (
 	ScaleAuto     = app.Auto
 	ScaleStandard = "standard"
@@ -51,7 +51,7 @@ func Schemes() []string {
 	return []string{ScaleAuto, ScaleStandard, ScaleMaxAbs, ScaleMinMax, ScaleNone}
 }
 
-// Scale measures rows of a source, whose weights are 1 in the mean, in one pass.
+// Scale measures rows of a source in one pass; their weights have mean 1.
 func Scale(meter *progress.Meter, s Source, dense bool, rows []int32, weights RowWeights, scheme string) Scaling {
 	meter.Begin(progress.Part{Doing: "measuring columns", Unit: "rows", Total: int64(len(rows))})
 	if dense {
@@ -60,7 +60,7 @@ func Scale(meter *progress.Meter, s Source, dense bool, rows []int32, weights Ro
 	return scaleSparse(measureSparse(meter, s, rows, weights, scheme), scheme)
 }
 
-// Unscaled is that of ScaleNone without the mean squares, which take a look at all rows.
+// Unscaled returns ScaleNone without the mean squares, which need a pass over all rows.
 func Unscaled(features int, dense bool) Scaling {
 	s := Scaling{nil, slices.Repeat([]float32{1}, features), make([]float64, features), 1}
 	if dense {
@@ -158,7 +158,7 @@ func scaleDense(m *moments, scheme string) Scaling {
 	return s
 }
 
-// factor is that of a feature that changes. It is NaN if values are too far from their center to be scaled.
+// factor returns the factor of a feature that varies. It is NaN if values are too far from their center to be scaled.
 func (m *moments) factor(j int, center float64, scheme string) float64 {
 	deviation, low, high := math.Sqrt(m.about[j]/m.weight), m.low[j], m.high[j]
 	if max(high-center, center-low) > math.MaxFloat32 {
@@ -202,7 +202,7 @@ type spread struct {
 	sum, square   float64 // of the differences from first
 }
 
-// measureStep is how many sparse rows are measured before somebody asks whether to go on.
+// measureStep is how many sparse rows are measured between two checks of the context.
 const measureStep = 4096
 
 func measureSparse(meter *progress.Meter, s Source, rows []int32, weights RowWeights, scheme string) *sparseMoments {

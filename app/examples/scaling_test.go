@@ -40,7 +40,7 @@ func TestSchemes(t *testing.T) {
 					if got.Center != nil {
 						c = float64(got.Center[j])
 					}
-					if off(c, center) > 1e-6 || off(float64(got.Factor[j]), factor) > 1e-4 || off(got.Square[j], square) > 1e-3 {
+					if deviation(c, center) > 1e-6 || deviation(float64(got.Factor[j]), factor) > 1e-4 || deviation(got.Square[j], square) > 1e-3 {
 						t.Errorf("%s: (x - %g) * %g of mean square %g, wanted (x - %g) * %g and %g", what, c, got.Factor[j], got.Square[j], center, factor, square)
 					}
 				}
@@ -52,8 +52,8 @@ func TestSchemes(t *testing.T) {
 	}
 }
 
-// off returns how far a number is from what is wanted, as a part of it.
-func off(got, want float64) float64 { return math.Abs(got-want) / max(1e-9, math.Abs(want)) }
+// deviation returns the relative difference of a number from the wanted one.
+func deviation(got, want float64) float64 { return math.Abs(got-want) / max(1e-9, math.Abs(want)) }
 
 // reference returns the center, the factor and the scaled mean square of a feature.
 func reference(set *data.ExampleSet, weights RowWeights, j int, scheme string, dense bool) (center, factor, square float64) {

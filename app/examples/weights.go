@@ -21,12 +21,14 @@ const (
 	weightMost  = 1e6
 )
 
-// ClassWeights is how much the rows of each class count in training, times what each row counts by itself (RowWeights): in gradients, in the training loss, in the curvature that l2
-// follows, and in the loss of held-out rows that decides when the run is done. The figures that are shown of held-out and test rows
-// leave them out, so that runs with other weights can be compared by them. nil: all rows count 1.
+// ClassWeights are the weights of the rows of each class in training, multiplied by each row's own (RowWeights). They
+// apply to gradients, the training loss, the curvature that l2 follows, and the loss of held-out rows that decides when
+// the run is done. The displayed figures of held-out and test rows leave them out, so that runs with different weights
+// can be compared. nil: all have weight 1.
 //
-// The mean over the training rows is 1, so that steps and the strength of l2 mean what they mean without weights: only the ratios of weights
-// matter. Balanced weights, rows / (classes · rows of the class), have that mean by themselves. Where rows have weights, rows are counted by these.
+// The mean over the training rows is 1, so that steps and the strength of l2 keep their meaning: only the ratios of
+// weights matter. Balanced weights, rows / (classes · rows of the class), have that mean already. If rows have weights,
+// rows are counted by them.
 type ClassWeights []float32
 
 // Of returns the weight of a row of a class.
@@ -37,8 +39,8 @@ func (w ClassWeights) Of(class int32) float32 {
 	return w[class]
 }
 
-// ReadClassWeights reads the setting class_weights, given the classes and how many training rows each has, by their weights: none is nil. It says what the headline is to tell of them. What is
-// wrong is refused in v.
+// ReadClassWeights reads the setting class_weights, given the classes and the weighted number of training rows of each;
+// none is nil. It returns the text about them for the headline. Errors go to v.
 func ReadClassWeights(v app.Values, classes []string, rows []float64) (weights ClassWeights, headline string) {
 	all := 0.0
 	for _, n := range rows {
@@ -64,7 +66,7 @@ func ReadClassWeights(v app.Values, classes []string, rows []float64) (weights C
 	for c, w := range shown {
 		weights[c] = float32(w * all / total)
 	}
-	return weights, "class weights " + told(classes, shown) + "; test figures leave these out"
+	return weights, "class weights " + describeWeights(classes, shown) + "; test figures leave these out"
 }
 
 // balanced returns rows / (classes · rows of the class). A class without training rows is none of the classes.
@@ -85,8 +87,8 @@ func balanced(rows []float64, all float64) []float64 {
 	return weights
 }
 
-// readWeights reads label:weight, divided by commas; labels that are not named have weight 1. What lacks a weight is the beginning of a label that
-// has a comma.
+// readWeights reads label:weight, separated by commas; labels that are not named have weight 1. A part without a weight
+// is the beginning of a label with a comma.
 func readWeights(v app.Values, classes []string, text string) []float64 {
 	weights, find, given := slices.Repeat([]float64{1}, len(classes)), NewFinder(classes), make([]bool, len(classes))
 	refuse := func(format string, args ...any) { v.Refuse("class_weights", format, args...) }
@@ -136,8 +138,8 @@ func nearestLabel(label string, classes []string) string {
 	return "; it has " + strings.Join(classes, ", ") + more
 }
 
-// told returns the weights of a few classes, or the range of many.
-func told(classes []string, weights []float64) string {
+// describeWeights returns the weights of a few classes, or the range of many.
+func describeWeights(classes []string, weights []float64) string {
 	if len(classes) > labelsNamed {
 		return fmt.Sprintf("from %.3g to %.3g", slices.Min(weights), slices.Max(weights))
 	}

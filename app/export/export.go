@@ -1,15 +1,18 @@
-// Package export writes saved models in the formats of other programs: npz for NumPy, the text of LIBLINEAR and of LIBMF, and ONNX.
+// Package export writes saved models in the formats of other programs: npz for NumPy, the text of LIBLINEAR and of
+// LIBMF, and ONNX.
 //
 // The caller's duties, in order:
 //
 //  1. Open the model by its application, which checks its parts against each other.
-//  2. Formats tells what the model can be written as.
-//  3. New makes the file in its parts and tells what its reader must know (Notes); Write writes it, the same bytes each time.
+//  2. Formats returns the formats that can hold the model.
+//  3. New makes the parts of the file and returns what its reader must know (Notes); Write writes it, the same bytes each time.
 //
-// What is exported predicts what `predict` does: scaling of inputs and labels is in the weights already, and centers that models of older versions have are
-// taken into the bias here. What a format cannot say is refused, or told in a note where the numbers stay right.
+// An exported model predicts what `predict` does: scaling of inputs and labels is already in the weights, and the
+// centers of models of older versions are moved into the bias here. Parts that a format cannot express are refused, or
+// described in a note if the numbers stay right.
 //
-// The package reads tensors by their names, which docs/3-formats.md fixes, as any other program would. It refuses to know how a model was trained.
+// The package reads tensors by their names, which docs/3-formats.md fixes, as any other program would. It does not know
+// how a model was trained.
 package export
 
 import (
@@ -64,8 +67,8 @@ type File struct {
 // Write writes the file. Its errors are those of w.
 func (f *File) Write(w io.Writer) error { return f.write(w) }
 
-// New makes the file of a model in a format of Formats. What the model holds and the format cannot say is an error of kind bellows.Refused; a model whose
-// parts do not fit, one of kind bellows.BadData.
+// New makes the file of a model in a format of Formats. A part of the model that the format cannot hold is an error of
+// kind bellows.Refused; a model with inconsistent parts one of kind bellows.BadData.
 func New(m *model.Model, format string) (*File, error) {
 	if !slices.Contains(Formats(m), format) {
 		return nil, refused(format, "a model of %s has no form of it", m.App).Hinted("--format takes " + listOf(Formats(m)) + " of this model")
@@ -81,7 +84,7 @@ func New(m *model.Model, format string) (*File, error) {
 	return newNPZ(m)
 }
 
-// listOf is "npz", or "npz, libmf or onnx".
+// listOf formats names: "npz", or "npz, libmf or onnx".
 func listOf(names []string) string {
 	last := len(names) - 1
 	if last == 0 {

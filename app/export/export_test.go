@@ -69,7 +69,7 @@ func rows(r *rand.Rand, n, features int) *data.Set {
 	return &data.Set{Kind: data.Examples, Examples: &data.ExampleSet{Label: make([]float32, n), Features: features, Dense: numbers(r, n*features, 1)}}
 }
 
-// wide returns sparse examples, of features some of which the model does not know.
+// wide returns sparse examples; the model does not know some of their features.
 func wide(r *rand.Rand, n, features int) *data.Set {
 	e := &data.ExampleSet{Label: make([]float32, n), Features: features, Offset: []int64{0}}
 	for range n {
@@ -124,7 +124,7 @@ func factored(r *rand.Rand, users, items []string) *model.Model {
 	}}
 }
 
-// pairs returns users and items by the names of either model, and strangers.
+// pairs returns users and items by the names of either model, and unknown ones.
 func pairs() *data.Set {
 	s := &data.RatingSet{Users: []string{"2", "0", "5", "3", "ann", "bob", "eve", "joe", "stranger"}, Items: []string{"1", "7", "dune", "strange"}}
 	for u := range s.Users {
@@ -286,8 +286,8 @@ func TestGraphsPredictAsWeDo(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeExported is refused by its reason.
-func TestWhatCannotBeExported(t *testing.T) {
+// TestUnexportableModelsAreRefused with the reason.
+func TestUnexportableModelsAreRefused(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 1))
 	topics := &model.Model{App: lda.New().Describe().Name}

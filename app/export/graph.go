@@ -12,10 +12,11 @@ import (
 
 // newONNX makes a graph of core operators alone:
 //
-//   - linear and mlr: features [rows, features] become `prediction`, or `label`, `class` and `probabilities` or `score`, as `predict` writes them
-//     (labels as text). Where the model has weights of few features among very many, its columns are those that `features` in the metadata lists.
-//   - mf: user and item, lines of `users` and `items` in the metadata from 0, become `rating`. A number below 0 is somebody that the model does not know: a
-//     row of zeros behind the others, which Gather finds at -1, so that what is known of the other still counts.
+//   - linear and mlr: features [rows, features] become `prediction`, or `label`, `class` and `probabilities` or `score`, as `predict`
+//     writes them (labels as text). If the model has weights of few features among very many, its columns are those listed under
+//     `features` in the metadata.
+//   - mf: user and item, lines of `users` and `items` in the metadata from 0, become `rating`. A number below 0 is unknown to the
+//     model: a row of zeros after the others, which Gather finds at -1, so that the known part of the pair still counts.
 func newONNX(m *model.Model) (*File, error) {
 	g := &onnx.Graph{Name: m.App, Producer: "bellows", Version: m.Versions["bellows"]}
 	build := scoreGraph
@@ -129,7 +130,7 @@ func raise(g *onnx.Graph, output, from string, origin float64, rest ...int) {
 	g.Outputs = []onnx.Value{{Name: output, Type: onnx.Double, Rest: rest}}
 }
 
-// classGraph goes on from scores to classes.
+// classGraph continues from scores to classes.
 func classGraph(g *onnx.Graph, s *scores) {
 	add := func(op, output string, ints map[string]int64, inputs ...string) {
 		g.Nodes = append(g.Nodes, onnx.Node{Op: op, Inputs: inputs, Outputs: []string{output}, Ints: ints})
@@ -196,7 +197,7 @@ func ratingGraph(g *onnx.Graph, m *model.Model, f *File) ([]listed, error) {
 	return []listed{{"users", t.users}, {"items", t.items}}, nil
 }
 
-// withUnknown returns a table, or with width 0 a list, with zeros behind it for who is unknown.
+// withUnknown returns a table, or with width 0 a list, followed by zeros for unknown ids.
 func withUnknown(name string, values []float32, width int) onnx.Tensor {
 	all := make([]float32, len(values)+max(1, width))
 	copy(all, values)

@@ -146,8 +146,8 @@ func writeArchive(w io.Writer, arrays []array) error {
 	return z.Close()
 }
 
-// header is that of npy 1.0: a magic number, the version, and the length of a Python literal that says what the array is, padded so that the data
-// begin at a multiple of 64.
+// header returns that of npy 1.0: a magic number, the version, and the length of a Python literal that describes the
+// array, padded so that the data begin at a multiple of 64.
 func header(a array) []byte {
 	shape := "("
 	for _, n := range a.shape {

@@ -12,7 +12,7 @@ import (
 	"bellows/model"
 )
 
-// The applications whose models are more than tensors here.
+// Applications whose models need more than tensors here.
 const (
 	mfName     = "mf"
 	mlrName    = "mlr"
@@ -100,7 +100,7 @@ func calibrated(m *model.Model, format string) (*scores, error) {
 	return s, nil
 }
 
-// readScores takes a model's parts, whose application has checked them against each other.
+// readScores reads a model's parts, which its application has checked against each other.
 func readScores(m *model.Model) (*scores, error) {
 	r := m.Reader(m.App)
 	var d struct {
@@ -150,7 +150,7 @@ func readScores(m *model.Model) (*scores, error) {
 	return s, nil
 }
 
-// rowNotes returns sentences of how rows are made that a reader of a model of features must make, too.
+// rowNotes returns sentences on how to make rows, for a reader of a model of features.
 func rowNotes(m *model.Model, format string) (notes []string, err error) {
 	if len(m.Input) == 0 {
 		return nil, nil

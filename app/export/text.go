@@ -10,14 +10,15 @@ import (
 	"bellows/model"
 )
 
-// textMost bounds the numbers of a text, most of which would be zeros where features or ids are few and far between.
+// textMost bounds the numbers of a text: with few and far-between features or ids most would be zeros.
 const textMost = 1 << 28
 
 func quotedAs(c int, label string) string { return fmt.Sprintf("%d = %q", c, label) }
 
-// newLIBLINEAR makes the text that LIBLINEAR's predict loads (its README, "Library Usage": struct model). Scores of two classes are one row of weights, whose
-// first label is that of positive scores; softmax of more is MCSVM_CS, which has a row for each class and predicts the largest score, and of which
-// LIBLINEAR gives no probabilities, as those of its other kinds would not be softmax's. The bias is the weight of a feature that is always 1.
+// newLIBLINEAR makes the text that LIBLINEAR's predict loads (its README, "Library Usage": struct model). Scores of two
+// classes are one row of weights, and the first label is that of positive scores. Softmax of more is MCSVM_CS, which
+// has a row for each class and predicts the largest score; LIBLINEAR gives no probabilities for it, and those of its
+// other kinds would not be softmax's. The bias is the weight of a feature that is always 1.
 func newLIBLINEAR(m *model.Model) (*File, error) {
 	s, err := calibrated(m, LIBLINEAR)
 	if err != nil {
@@ -100,7 +101,7 @@ func (t *linearText) number() bool {
 
 func (t *linearText) write(w io.Writer) error {
 	b := bufio.NewWriterSize(w, 1<<16)
-	classes := max(2, len(t.labels)) // of numbers LIBLINEAR has two, too, and no labels
+	classes := max(2, len(t.labels)) // for numbers LIBLINEAR also has two, and no labels
 	fmt.Fprintf(b, "solver_type %s\nnr_class %d\n", t.solver, classes)
 	if t.labels != nil {
 		b.WriteString("label")
@@ -135,7 +136,7 @@ func (t *linearText) write(w io.Writer) error {
 	return b.Flush()
 }
 
-// line writes the weights of a feature, one a row, with a blank behind each as LIBLINEAR has it.
+// line writes the weights of a feature, one a row, each followed by a blank as LIBLINEAR does.
 func (t *linearText) line(b *bufio.Writer, weight func(c int) float32) {
 	var text []byte
 	bits := 32
@@ -190,8 +191,9 @@ func readFactors(m *model.Model) (*factors, error) {
 	return f, r.Err()
 }
 
-// newLIBMF makes the text that LIBMF's mf-predict loads. It has no biases, so that they are two more factors: a user's bias and the mean beside 1, and 1 beside an item's.
-// Where all ids are whole numbers from 0 they are LIBMF's, so that it reads the same ratings; else its numbers are lines of users.txt and items.txt.
+// newLIBMF makes the text that LIBMF's mf-predict loads. It has no biases, so they become two more factors: a user's
+// bias and the mean times 1, and 1 times an item's. If all ids are whole numbers from 0 they are LIBMF's, so that it
+// reads the same ratings; otherwise its numbers are lines of users.txt and items.txt.
 func newLIBMF(m *model.Model) (*File, error) {
 	t, err := readFactors(m)
 	if err != nil {
@@ -217,8 +219,8 @@ func newLIBMF(m *model.Model) (*File, error) {
 	return f, nil
 }
 
-// wholes is, by number, the place of an id in a list of whole numbers from 0, and -1 where there is none. It is nil where an id is none, is written in
-// another way, or the numbers are far between.
+// wholes returns, by number, the place of an id in a list of whole numbers from 0, and -1: none. It is nil if an id is
+// not a whole number, is written differently, or the numbers are far apart.
 func wholes(ids []string) []int32 {
 	top, numbers := -1, make([]int, len(ids))
 	for i, id := range ids {

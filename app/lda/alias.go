@@ -7,7 +7,7 @@ type slot struct {
 	topic, other uint16
 }
 
-// aliases builds alias tables, one behind the other.
+// aliases builds alias tables, one after the other.
 type aliases struct {
 	slots        []slot
 	small, large []int32

@@ -2,7 +2,7 @@ package lda
 
 import "math"
 
-// rising is ψ(a+n) - ψ(a), the derivative of log Γ(a+n)/Γ(a) in a.
+// rising returns ψ(a+n) - ψ(a), the derivative of log Γ(a+n)/Γ(a) in a.
 func rising(a float64, n int) float64 {
 	if n > 16 {
 		return digamma(a+float64(n)) - digamma(a)
@@ -14,7 +14,7 @@ func rising(a float64, n int) float64 {
 	return sum
 }
 
-// digamma is ψ for positive arguments: the recurrence up to 6, then the asymptotic series
+// digamma returns ψ for positive arguments: the recurrence up to 6, then the asymptotic series
 // (Abramowitz and Stegun 6.3.18).
 func digamma(x float64) float64 {
 	sum := 0.0
@@ -38,7 +38,7 @@ func (c *config) learns(epoch int) bool {
 	return c.alpha == 0 && epoch >= alphaWarm && (epoch < 4*alphaWarm || epoch%5 == 0)
 }
 
-// learn is one step of Minka's fixed point (2000, eq. 55): α_k ← α_k Σ_d[ψ(n_dk+α_k)-ψ(α_k)] /
+// learn makes one step of Minka's fixed point (2000, eq. 55): α_k ← α_k Σ_d[ψ(n_dk+α_k)-ψ(α_k)] /
 // Σ_d[ψ(N_d+Σα)-ψ(Σα)]. stats holds the numerators by topic, and the denominator last.
 func learn(alpha, stats []float64) {
 	den := stats[len(alpha)]

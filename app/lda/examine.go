@@ -14,8 +14,8 @@ import (
 // metricNames are what Examine knows.
 var metricNames = []string{"loglik_per_token", "perplexity", "npmi"}
 
-// Examine implements app.Examiner: the mean log-likelihood of a token, perplexity, which is exp of its negative, and how well the first ten
-// words of topics go together in the documents of the data.
+// Examine implements app.Examiner: the mean log-likelihood of a token, perplexity, which is exp of its negative, and
+// how often the first ten words of topics occur together in the documents of the data.
 func (p *predictor) Examine(set *data.Set, metrics []string) (*app.Examination, error) {
 	return app.ExamineAll(p, set, metrics)
 }
@@ -34,7 +34,7 @@ func (p *predictor) Count(metrics []string) (app.Counting, error) {
 	return c, nil
 }
 
-// counting counts how likely the tokens are that are scored, and which words of topics go together.
+// counting sums the likelihood of scored tokens, and counts which words of topics occur together.
 type counting struct {
 	asked    []string // none: all
 	sum      float64
@@ -110,12 +110,12 @@ func (c *counting) Examination() (*app.Examination, error) {
 
 // together counts the documents that have the first words of topics, and those that have two of one topic.
 type together struct {
-	tops  [][]int       // the first words of each topic
+	tops  [][]int       // first words by topic
 	place map[int32]int // of a word among all of them
 	at    [][]int       // by place: the topics that have it, each with the place that it has there
 	in    []int64       // documents by place
 	both  [][]int64     // by topic: documents with its words i and j < i, row by row of a triangle
-	here  [][]int       // of the document in hand: by topic, which of its words are there
+	here  [][]int       // of the current document: by topic, which of its words occur
 	some  []int         // topics with a word in the document
 	docs  int64
 }
@@ -137,7 +137,7 @@ func newTogether(tops [][]int) *together {
 	return t
 }
 
-// document counts one, whose words table renumbers; nil: they are those of the model.
+// document counts one document, whose words table renumbers; nil: they are those of the model.
 func (t *together) document(word, table []int32) {
 	t.docs++
 	for _, w := range word {

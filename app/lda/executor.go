@@ -21,7 +21,7 @@ const (
 	argScoreAlpha
 )
 
-// executor runs the tasks of one split. What lasts is the split's rows of the state table.
+// executor runs the tasks of one split. Its lasting state is the split's rows of the state table.
 type executor struct{ p *problem }
 
 // RunTask implements train.Executor.
@@ -29,7 +29,7 @@ func (e *executor) RunTask(t *train.Task) error {
 	e.await(t)
 	w := e.p.spaces.take(e.p)
 	err := e.run(t, w)
-	// A task that is unwound keeps its space: who knows what is in it.
+	// The space of an unwound task is not reused: its content is unknown.
 	e.p.spaces.give(w)
 	return err
 }

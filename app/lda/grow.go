@@ -4,16 +4,19 @@ import (
 	"bellows/train"
 )
 
-// growth is how a run comes to its first epoch. The splits join one after the other: the first of them get topics at random and are
-// swept alone until their topics mean something; then as many again get topics by those counts, all of them are swept, and so on.
+// growth is how a run reaches its first epoch. The splits join one after the other. The first of them get random topics
+// and are swept alone until their topics mean something; then as many again get topics by those counts, all of them are
+// swept, and so on.
 //
-// Topics that begin at random in all documents at once must first agree, which takes as many sweeps of all as of a few, and much of what
-// they settle on by chance stays. Of a few documents a sweep is cheap: on the NIPS papers at 100 topics the opening costs as much as five
-// sweeps, and 30 epochs after it held-out documents are predicted as well as they are after 200 without it.
+// Topics that begin at random in all documents at once must first agree. That takes as many sweeps of all as of a few,
+// and much of their chance agreement stays. A sweep of a few documents is cheap: on the NIPS papers at 100 topics the
+// opening costs as much as five sweeps, and after 30 epochs held-out documents are predicted as well as after 200
+// without it.
 //
 // Invariant: a split's tokens have topics from the clock joins[s] on, and none before (TestDocumentsJoinStepByStep).
 //
-// Turned down: to draw each token's first topic by those drawn before it. Splits draw side by side, and would agree on nothing.
+// Rejected: drawing each token's first topic by those drawn before it. Splits draw in parallel, and would agree on
+// nothing.
 type growth struct {
 	joins []int32 // by split: the opening clock in which its tokens get topics
 	opens int     // opening clocks
@@ -27,8 +30,8 @@ const (
 	growLeast  = 4       // but for this many: later steps change less, and a sweep costs more
 )
 
-// newGrowth returns the growth of a run whose splits have so many tokens in all, of which those that begin have at
-// least so many. Where that is too large a part, all splits begin at once.
+// newGrowth returns the growth of a run whose splits have so many tokens in all; the first ones have at least so many.
+// If that is too large a part, all splits begin at once.
 func newGrowth(splits int, tokens, least int64) growth {
 	g := growth{joins: make([]int32, splits), opens: 1}
 	n := 1
@@ -75,7 +78,7 @@ func (e *executor) join(t *train.Task, w *space, u *portion) {
 	x := &w.score
 	w.begin(e.p.first, e.totals(t), len(u.words))
 	x.begin(w.alpha, w.inv, w.alphaSum, e.p.beta)
-	e.p.eachWord(t, wordTable, u.words, func(_ int, counts []int32) { x.words.add(w.found.in(counts), w.inv) })
+	e.p.eachWord(t, wordTable, u.words, func(_ int, counts []int32) { x.words.add(w.found.find(counts), w.inv) })
 	z := e.state(t, train.Exclusive)[u.first:]
 	x.tally = reserve(x.tally, len(u.words))
 	clear(x.tally)
@@ -103,7 +106,7 @@ func (e *executor) join(t *train.Task, w *space, u *portion) {
 	w.push(t, u, true)
 }
 
-// draw returns a topic of a word in the document whose mixture is at hand: u is uniform on [0, 1). Rounding may carry
+// draw returns a topic of a word in the document with the current mixture: u is uniform on [0, 1). Rounding may carry
 // it beyond the end; then the last topic is chosen.
 func (x *scoring) draw(word int32, floor float32, u float64) int32 {
 	topic, weight := x.words.of(word)

@@ -11,7 +11,8 @@ import (
 	"bellows/train"
 )
 
-// TestGrowthDoubles: those that begin have tokens enough, each step is twice the one before, and all have joined when the opening ends.
+// TestGrowthDoubles checks that the first splits have tokens enough, that each step doubles, and that all have joined
+// when the opening ends.
 func TestGrowthDoubles(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -46,8 +47,9 @@ func TestGrowthDoubles(t *testing.T) {
 	}
 }
 
-// TestDocumentsJoinStepByStep: a run whose documents join by steps counts every token once, whatever the consistency and the sampler, gives one
-// model for any number of slots where its sweeps wait for each other, and knows more in its first epoch than without.
+// TestDocumentsJoinStepByStep checks a run whose documents join by steps: it counts every token once, with any
+// consistency and sampler; gives one model for any number of slots if its sweeps wait for each other; and has a better
+// first epoch than without.
 func TestDocumentsJoinStepByStep(t *testing.T) {
 	t.Parallel()
 	for _, sampler := range []string{samplerSparse, samplerMH} {

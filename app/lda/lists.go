@@ -19,7 +19,7 @@ type lists []list
 type list struct {
 	mu    sync.Mutex
 	clock bellows.Clock
-	start []int32 // in rows, by word of the partition; -1: not packed in this clock
+	start []int32 // in rows, by the partition's words; -1: not packed in this clock
 	size  []int32
 	rows  []uint32
 }
@@ -68,7 +68,7 @@ func (l *list) leave() {
 	}
 }
 
-// row returns the packed topics of a word, by its number in the partition, of which part is the counts.
+// row returns the packed topics of a word, by its number in the partition; part has the partition's counts.
 func (l *list) row(w *space, part []int32, word int) []uint32 {
 	if l.start == nil {
 		words := len(part) / (w.p.width * w.p.chunks)
@@ -80,7 +80,7 @@ func (l *list) row(w *space, part []int32, word int) []uint32 {
 	at := l.start[word]
 	if at < 0 {
 		at = int32(len(l.rows))
-		l.rows = pack(l.rows, w.found.in(w.p.countsOf(part, word)), w.p.bits)
+		l.rows = pack(l.rows, w.found.find(w.p.countsOf(part, word)), w.p.bits)
 		l.start[word], l.size[word] = at, int32(len(l.rows))-at
 	}
 	return l.rows[at : at+l.size[word]]

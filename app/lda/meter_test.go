@@ -9,7 +9,7 @@ import (
 	"bellows/progress/progresstest"
 )
 
-// TestPlanningEndsAtAnyPoint ends the layout at each look whether to go on.
+// TestPlanningEndsAtAnyPoint ends the layout at each check of its context.
 func TestPlanningEndsAtAnyPoint(t *testing.T) {
 	t.Parallel()
 	set := planted(300, 5, 1)

@@ -21,8 +21,8 @@ type mh struct {
 	weight []float32 // scratch
 }
 
-// mhCycles is how often both proposals are made for a token: with one, a sweep costs half and mixes
-// less than half as well.
+// mhCycles is how often both proposals are made for a token: with one, a sweep costs half and mixes less than half as
+// well.
 const mhCycles = 2
 
 // loadMH builds the tables of the portion's words.
@@ -47,7 +47,7 @@ func (w *space) loadMH(t source, u *portion) {
 	x.sum, x.counts = reserve(x.sum, len(u.words)), reserve(x.counts, len(u.words))
 	x.topics.reset()
 	w.p.eachWord(t, wordTable, u.words, func(j int, counts []int32) {
-		x.topics.add(w.found.in(counts), x.inv)
+		x.topics.add(w.found.find(counts), x.inv)
 		x.sum[j] = x.words.add(x.topics.of(int32(j)))
 		x.counts[j] = counts
 	})
@@ -133,7 +133,7 @@ func (w *space) proposeWord(word, old, k int32, rng *stream) int32 {
 
 const proposalsMost = 32
 
-// phi is (n_kw+β)/(n_k+Vβ) without the token in hand, whose topic was old.
+// phi returns (n_kw+β)/(n_k+Vβ) without the current token, whose topic was old.
 func (w *space) phi(counts []int32, k, old int32, beta float32) float32 {
 	n := counts[k]
 	if k == old {

@@ -99,7 +99,7 @@ func openModel(m *model.Model) (*predictor, error) {
 	return newPredictor(vocab, words, totals, d), nil
 }
 
-// topWords is how many words of a topic Learned names.
+// topWords is how many words Learned names of each topic.
 const topWords = 10
 
 // Learned implements app.Teller: a line for each topic, the largest first, with its share of all

@@ -11,7 +11,7 @@ import (
 type Topics struct {
 	Vocab []string  // the words, in the order of Words' columns
 	Words []float32 // [topics, vocabulary], row-major: φ_kw, smoothed, so that each is above 0; a row sums to 1
-	Alpha []float64 // [topics] α_k, the weight of each topic in a document before its words are seen
+	Alpha []float64 // [topics] α_k, each topic's weight in an empty document
 }
 
 // sumSlack is how far from 1 the probabilities of a topic may add up, for makers that count in 32 bits.

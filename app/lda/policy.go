@@ -8,17 +8,19 @@ import (
 	"bellows/train"
 )
 
-// policy is what is decided between epochs: α, which epoch is the best one, and whether epochs still gain enough.
+// policy decides between epochs: α, which epoch is the best one, and whether epochs still gain enough.
 //
-// Its states: epochs that gain; then, where the run may end by itself, epochs that end it, each of which adds the counts of the sweep
-// before to the sums; these are scored and returned. Invariants: samples is above 0 in the latter alone, and at most the constant; keptSamples
-// belongs to the model that is returned (TestRunsEndWhenEpochsGainLittle, TestEarlyStopKeepsTheBest, TestDriverCanBeSaved).
+// Its states: epochs that gain; then, if the run may end early, epochs that end it, each adding the counts of the
+// previous sweep to the sums, which are scored and returned. Invariants: samples is above 0 only in the latter, and at
+// most the constant; keptSamples belongs to the returned model (TestRunsEndWhenEpochsGainLittle,
+// TestEarlyStopKeepsTheBest, TestDriverCanBeSaved).
 //
-// A single epoch's gain is smaller than the noise of its draws long before a run is done, so that the gain is taken over as many
-// epochs as the setting patience says, from the best to the best.
+// A single epoch's gain is smaller than the noise of its draws long before a run is done. So the gain is measured over
+// as many epochs as the setting patience says, from the best to the best.
 //
-// Turned down: to wait for so many epochs without a gain that counts. Noise alone makes one of fifteen epochs a little better than all
-// before: on the NIPS papers a run then took 174 epochs, and those behind the first 60 gained less than a hundredth.
+// Rejected: waiting for so many epochs without a significant gain. Noise alone makes one of fifteen epochs a little
+// better than all before: on the NIPS papers a run then took 174 epochs, and those after the first 60 gained less than
+// a hundredth.
 type policy struct {
 	p     *problem
 	alpha []float64 // of this epoch
@@ -30,10 +32,10 @@ type policy struct {
 	keptSamples int  // in those of the model that is returned
 }
 
-// gainLeast is the gain of held-out likelihood per token and epoch for which a run goes on.
+// gainLeast is the gain of held-out likelihood per token and epoch for which a run continues.
 const gainLeast = 0.0005
 
-// samples is how many sweeps' counts are added up at the end of a run that ends by itself.
+// samples is how many sweeps' counts are added up at the end of a run that ends early.
 const samples = 30
 
 // typical is how many epochs gained enough, about, in runs on every set tried: what is expected while the epochs so far are too few to
@@ -48,7 +50,7 @@ func newPolicy(p *problem) *policy {
 	return k
 }
 
-// driver is that of the policy's run, whose first clock gives topics to tokens.
+// driver returns that of the policy's run, whose first clock gives topics to tokens.
 func (k *policy) driver() *epochs.Driver {
 	results := epochs.Results{Train: k.p.topics + 1, Score: gotScore}
 	return epochs.New(k.p.work(), epochs.OrderOf(k.p.consistency), k.p.Ending, results, k)
@@ -59,7 +61,7 @@ func (k *policy) Train(args []float64, p *epochs.Progress, _, clock int) []float
 	return append(append(args, number(k.p.learns(p.Epoch)), number(k.ending && clock == 0)), k.alpha...)
 }
 
-// number returns a truth as tasks are told it.
+// number encodes a bool for tasks.
 func number(b bool) float64 {
 	if b {
 		return 1
@@ -105,16 +107,16 @@ func (k *policy) goesOn(p *epochs.Progress) (done bool, expected int) {
 	return false, expected
 }
 
-// settled reports whether the last epochs gained too little to go on, and else after how many in all they will; 0:
-// nothing is held out. The gain of an epoch falls about as the square of their number, which the middle of the last
-// ones stands for.
+// settled reports whether the last epochs gained too little to continue, and otherwise after how many in all they will;
+// 0: no rows are held out. The gain of an epoch falls about as the square of their number, for which the middle of the
+// last ones is used.
 func (k *policy) settled(p *epochs.Progress) (settled bool, expected int) {
 	all := copy(k.best, k.best[1:])
 	k.best[all] = p.Best
 	if math.IsInf(p.Best, 1) {
 		return false, 0
 	}
-	over := min(all, p.Epoch-1) // epochs whose gain is known
+	over := min(all, p.Epoch-1) // epochs with a known gain
 	if over < 1 {
 		return false, typical
 	}

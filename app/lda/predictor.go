@@ -22,7 +22,7 @@ type predictor struct {
 	scoring
 	found finder
 	place []int32          // of each word in scoring.words + 1, or 0
-	add   func(word int32) // appends a word to scoring.words
+	add   func(word int32) // appends to scoring.words
 	meter *progress.Meter
 	about details
 }
@@ -44,14 +44,13 @@ func newPredictor(vocab []string, counts, totals []int32, d details) *predictor 
 	}
 	p.begin(alpha, inv, sum, d.Beta)
 	p.add = func(word int32) {
-		p.words.add(p.found.in(p.counts[int(word)*p.topics:(int(word)+1)*p.topics]), p.inv)
+		p.words.add(p.found.find(p.counts[int(word)*p.topics:(int(word)+1)*p.topics]), p.inv)
 	}
 	return p
 }
 
-// Evaluate implements app.Predictor: the mean log-likelihood of a token, where every other token of a
-// document estimates its mixture and the others are scored. Tokens of words that the model does not
-// know are left out.
+// Evaluate implements app.Predictor: the mean log-likelihood of a token, where every other token of a document
+// estimates its mixture and the others are scored. Tokens of unknown words are left out.
 func (p *predictor) Evaluate(set *data.Set) ([]train.Metric, error) {
 	out, err := app.CountAll(p, &counting{asked: []string{"loglik_per_token"}}, set)
 	if err != nil {
@@ -102,7 +101,7 @@ func (p *predictor) mixture(line []byte, word, count, table []int32, order []int
 	return line
 }
 
-// documents returns the set's documents, and how their words are numbered here.
+// documents returns the set's documents, and how their words are renumbered here.
 func (p *predictor) documents(set *data.Set, op string) (*data.DocumentSet, []int32, error) {
 	if set == nil || set.Kind != data.Documents {
 		return nil, nil, bellows.Errorf(bellows.BadData, op, name, "the data must be documents")
@@ -111,8 +110,8 @@ func (p *predictor) documents(set *data.Set, op string) (*data.DocumentSet, []in
 	return docs, renumber(docs.Vocab, p.vocab), nil
 }
 
-// learnWords replaces each word's number by its place among those whose topics are at hand, which
-// come to be so when a document first needs them.
+// learnWords replaces each word's number by its place among the words with loaded topics, loading those that a document
+// needs first.
 func (p *predictor) learnWords(word []int32) {
 	for i, w := range word {
 		if p.place[w] == 0 {

@@ -1,18 +1,17 @@
 package lda
 
-// present is the topics that a word has, ascending, and its counts in them.
+// present holds the topics that a word has, ascending, and its counts in them.
 type present struct {
 	topic []uint16
 	count []int32
 	blank []uint32 // as long, for growing by it
 }
 
-// finder finds the topics that words have. What it returns is valid until the next word.
+// finder finds the topics of words. Its result is valid until the next word.
 type finder struct{ present }
 
-// in finds the topics of one word by its counts in all of them: most are 0, and eight zeros are one
-// comparison.
-func (f *finder) in(counts []int32) present {
+// find returns the topics of one word by its counts in all of them: most are 0, and eight zeros are one comparison.
+func (f *finder) find(counts []int32) present {
 	if len(f.topic) < len(counts) {
 		f.topic, f.count, f.blank = make([]uint16, len(counts)), make([]int32, len(counts)), make([]uint32, len(counts))
 	}

@@ -15,14 +15,15 @@ import (
 	"bellows/train"
 )
 
-// problem is a run's data as its executors work on it. newProblem measures all documents, and lays out the splits; of a job on several nodes each lays
-// out those that are active there, when it is told of them (prepare), from the columns of the data. Executors read what belongs to their own split.
+// problem is a run's data as its executors use it. newProblem measures all documents, and lays out the splits. In a job
+// on several nodes each lays out the splits that are active there (prepare), from the columns of the data. Executors
+// read what belongs to their split.
 //
-// Invariants: each training document is in one portion, and its tokens have consecutive places in its split's rows of the state
-// table; all rows of a word are in one partition of the word table, so that a task reads a word at once.
+// Invariants: each training document is in one portion, and its tokens have consecutive places in its split's rows of
+// the state table; all rows of a word are in one partition of the word table, so that a task reads a word at once.
 //
-// Turned down: topics of tokens in the executor's memory. A split that goes on elsewhere would begin with topics at random; as
-// rows of a table of the split's own they move with it.
+// Rejected: topics of tokens in the executor's memory. A split that moves would begin with random topics; as rows of
+// the split's own table they move with it.
 type problem struct {
 	config
 	warm     *warm // nil without a model to begin with
@@ -49,17 +50,17 @@ type problem struct {
 	base   float64
 }
 
-// portion is what one split samples in one clock: documents one behind the other as tokens, each the
-// number of a word among the portion's own.
+// portion is what one split samples in one clock: documents one after the other as tokens, each the number of a word
+// among the portion's own.
 type portion struct {
 	size  int     // tokens
-	ends  []int32 // behind the last token of each document
+	ends  []int32 // after the last token of each document
 	token []int32
 	words []int32 // the portion's words, ascending
 	count []int32 // tokens of each
 	first int     // place of the first token in the split's state
 	begin int     // number of the first document in the split
-	train []int32 // documents whose likelihood is scored, by place in ends
+	train []int32 // scored documents, by place in ends
 }
 
 const (
@@ -135,7 +136,7 @@ func (p *problem) divide(in app.Input, set *data.DocumentSet) (training, held []
 	return training, held
 }
 
-// firstAlpha is α before anything has been learned: as it is set, as a model has it, or the same for all topics.
+// firstAlpha returns α before training: as set, as a model has it, or the same for all topics.
 func (p *problem) firstAlpha() []float64 {
 	switch {
 	case p.alpha == 0 && p.warm != nil:
@@ -194,7 +195,7 @@ func newCorpus(set *data.DocumentSet, train, held []int32, test *data.Set, vocab
 	return s
 }
 
-// every returns how many documents of the splits that score have one whose likelihood is scored.
+// every returns the divisor by which the scored documents of the splits are chosen.
 func (p *problem) every() int {
 	return int(max(1, p.tokens*int64(p.scorers())/int64(p.splits)/trainScored))
 }
@@ -268,7 +269,7 @@ func (p *problem) prepare(active []bellows.SplitID) error {
 	return nil
 }
 
-// release is the job's Release: what prepare has laid out of a split goes.
+// release implements the job's Release: it drops the layout of a split.
 func (p *problem) release(split bellows.SplitID) {
 	for c := range p.clocks {
 		u := &p.portions[int(split)*p.clocks+c]
@@ -325,7 +326,7 @@ func (u *portion) fill(set *data.DocumentSet, docs, local []int32) {
 	}
 }
 
-// numbered numbers the words that local does not count as 0, ascending, and puts 1 + its number in the place of each's count.
+// numbered numbers the words with a count in local, ascending, and replaces each count by 1 + the number.
 func numbered(local []int32) (words, count []int32) {
 	for w, n := range local {
 		if n > 0 {
@@ -336,7 +337,7 @@ func numbered(local []int32) (words, count []int32) {
 	return words, count
 }
 
-// frequencies returns how often each word is in the training documents.
+// frequencies returns how often each word occurs in the training documents.
 func (p *problem) frequencies() []int64 {
 	freq := make([]int64, len(p.vocab))
 	for _, d := range p.corpus.train {
@@ -348,7 +349,8 @@ func (p *problem) frequencies() []int64 {
 	return freq
 }
 
-// chooseSampler settles the sampler: sparse packs a count and a topic into 32 bits. The most frequent word has top tokens.
+// chooseSampler settles the sampler: sparse packs a count and a topic into 32 bits. top is the count of the most
+// frequent word.
 func (p *problem) chooseSampler(top int64) error {
 	fits := top < 1<<(32-p.bits)
 	switch {
@@ -369,7 +371,7 @@ const (
 	wordTable     train.Table = iota // row w·chunks + c: counts of word w in the topics from c·width
 	topicTable                       // one row: tokens of each topic
 	stateTable                       // topics of the tokens, split by split, 64 a row
-	sumTable                         // the sum of word tables of the last sweeps; only where runs end by themselves
+	sumTable                         // the sum of the last sweeps' word tables; only with early stopping
 	sumTopicTable                    // of topic tables
 )
 

@@ -220,7 +220,7 @@ func TestFinderFindsEveryCount(t *testing.T) {
 				counts[k] = int32(1 + rng.below(1000))
 			}
 		}
-		found := f.in(counts)
+		found := f.find(counts)
 		back := make([]int32, n)
 		for i, k := range found.topic {
 			back[k] = found.count[i]

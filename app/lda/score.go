@@ -34,13 +34,13 @@ func halves(count []int32) (fold, score []int32) {
 // bag is words, by place in a topicsOf, with counts.
 type bag struct{ word, fold, score []int32 }
 
-// scoreBatch is what one split scores in every epoch: held-out documents, then test documents, then
-// its own training documents, by the words that all of them need.
+// scoreBatch is what one split scores in every epoch: held-out documents, then test documents, then its own training
+// documents, with the words that all of them need.
 type scoreBatch struct {
 	words    []int32 // ascending
 	held     []bag
 	test     []bag
-	portions [][]int32 // per clock: number among words of each word of the portion
+	portions [][]int32 // per clock: the portion's words as numbers in words
 }
 
 // fillScored lays out what a split scores.
@@ -64,7 +64,7 @@ func (p *problem) fillScored(split int, local []int32) {
 // words. Documents were dealt at random, so that those of some splits stand for all.
 func (p *problem) scorers() int { return (p.splits + 3) / 4 }
 
-// newBag returns a document of another vocabulary, whose words table renumbers; nil: the same one.
+// newBag returns a document of another vocabulary, renumbered by table; nil: the same one.
 func newBag(word, count, table []int32) bag {
 	word, count = knownOf(word, count, table)
 	b := bag{word: word}
@@ -84,7 +84,7 @@ func scoredOf(word, count, table []int32) (n int64) {
 	return n
 }
 
-// knownOf returns the words of a document that table has a number for, with their counts; both are copies.
+// knownOf returns the words of a document with a number in table, and their counts; both are copies.
 func knownOf(word, count, table []int32) (known, counts []int32) {
 	for i, w := range word {
 		if table != nil {
@@ -97,7 +97,7 @@ func knownOf(word, count, table []int32) (known, counts []int32) {
 	return known, counts
 }
 
-// renumber returns the number in to of each word of from, -1 where it is unknown; nil if they are the same.
+// renumber returns the number in to of each word in from, -1: unknown; nil if they are the same.
 func renumber(from, to []string) []int32 {
 	if slices.Equal(from, to) {
 		return nil
@@ -105,8 +105,8 @@ func renumber(from, to []string) []int32 {
 	return data.WordNumbers(from, to)
 }
 
-// number finds the words of the batch and renumbers its documents by them. local is scratch of a
-// vocabulary's length, all zeros.
+// number collects the words of the batch and renumbers its documents by them. local is scratch of a vocabulary's
+// length, all zeros.
 func (b *scoreBatch) number(portions []portion, local []int32) {
 	docs := append(append([]bag{}, b.held...), b.test...)
 	for _, d := range docs {
@@ -160,7 +160,7 @@ func (x *topicsOf) add(word present, inv []float32) {
 	x.start = append(x.start, int32(len(x.topic)))
 }
 
-// put appends a word whose weights are known.
+// put appends a word with known weights.
 func (x *topicsOf) put(topic []uint16, weight []float32) {
 	x.topic, x.weight = append(x.topic, topic...), append(x.weight, weight...)
 	x.start = append(x.start, int32(len(x.topic)))
@@ -190,7 +190,7 @@ func (x *scoring) begin(alpha, inv []float32, alphaSum, beta float64) {
 	x.words.reset()
 }
 
-// likelihood is Σ_k (n_dk+α_k) φ_kw, where floor is that of a word without counts.
+// likelihood returns Σ_k (n_dk+α_k) φ_kw; floor is that of a word without counts.
 func (x *scoring) likelihood(word int32, floor float32) float32 {
 	topic, weight := x.words.of(word)
 	var a, b float32
@@ -205,7 +205,7 @@ func (x *scoring) likelihood(word int32, floor float32) float32 {
 	return a + b + floor
 }
 
-// floor is β Σ_k (n_dk+α_k)/(n_k+Vβ), what every word has.
+// floor returns β Σ_k (n_dk+α_k)/(n_k+Vβ), the part that every word has.
 func (x *scoring) floor() float32 {
 	sum := float32(0)
 	for k, t := range x.theta {
@@ -268,7 +268,7 @@ const (
 	gotScore // how many
 )
 
-// score completes the split's documents under the model as of now.
+// score completes the split's documents under the current model.
 func (e *executor) score(t *train.Task, w *space, split int) {
 	b := &e.p.scored[split]
 	if len(b.words) == 0 {
@@ -280,7 +280,7 @@ func (e *executor) score(t *train.Task, w *space, split int) {
 	w.smooth(beta)
 	x := &w.score
 	x.begin(w.alpha, w.inv, w.alphaSum, beta)
-	e.p.eachWord(t, words, b.words, func(_ int, counts []int32) { x.words.add(w.found.in(counts), w.inv) })
+	e.p.eachWord(t, words, b.words, func(_ int, counts []int32) { x.words.add(w.found.find(counts), w.inv) })
 	var held, test, trained float64
 	for _, d := range b.held {
 		held += x.completed(d)
@@ -295,7 +295,7 @@ func (e *executor) score(t *train.Task, w *space, split int) {
 	t.SignalTaskCompletion(held, test, trained)
 }
 
-// scoredBy returns the tables of counts that a scoring task scores by, and their β: those of now, or sums of samples.
+// scoredBy returns the tables of counts for a scoring task, and their β: the current ones, or sums of samples.
 func (e *executor) scoredBy(t *train.Task) (words, topics train.Table, beta float64) {
 	if samples := t.Args()[argSamples]; samples > 0 {
 		return sumTable, sumTopicTable, samples * e.p.beta

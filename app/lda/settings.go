@@ -19,7 +19,7 @@ const (
 )
 
 const (
-	epochsDefault = 500     // ends a run that names no number of epochs and does not stop by itself
+	epochsDefault = 500     // limit for a run without a number of epochs or early stopping
 	topicsMax     = 1 << 16 // what an event has room for
 	topicsSparse  = 10000   // above it, auto is mh; below, sparse was faster on every set tried
 	alphaTotal    = 5.0     // sum of α at the start,

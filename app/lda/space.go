@@ -9,15 +9,15 @@ import (
 	"bellows/train"
 )
 
-// space is the memory that a task works in. Tasks take one and give it back, so that there are as
-// many as compute slots, not splits; nothing in it outlives a task.
+// space is the memory in which a task works. Tasks take one and give it back, so that there are as many as compute
+// slots, not splits; nothing in it outlives a task.
 //
-// Invariants between tasks: ndt and delta are zeros. Within one: alpha, total, inv and ndt are the model with every token in its
-// topic but the one in hand; head and events say for each word which of its tokens changed, and moved is the sum of that by topic
-// (TestRowsFollowTheirTokens, TestSamplersDrawFromThePosterior).
+// Invariants between tasks: ndt and delta are zeros. Within one: alpha, total, inv and ndt are the model with every
+// token in its topic except the current one; head and events hold for each word which of its tokens changed, and moved
+// is the sum of that by topic (TestRowsFollowTheirTokens, TestSamplersDrawFromThePosterior).
 //
-// Turned down: a dense delta for each word of a portion, kept until the end. Most words change few of their topics, and the deltas
-// of all would be as large as the counts of all.
+// Rejected: a dense delta for each word of a portion, kept until the end. Most words change few of their topics, and
+// the deltas of all would be as large as the counts of all.
 type space struct {
 	p *problem
 
@@ -31,7 +31,7 @@ type space struct {
 	ndt     []int32 // n_dk; zeros between documents
 	present []int32 // topics that the document has, some perhaps no more
 
-	// What the task has changed: a chain of events for each word of the portion.
+	// The task's changes: a chain of events for each word in the portion.
 	head   []int32 // place of a word's last event + 1, or 0
 	events []event
 	moved  []float32 // deltas of the totals, as counts
@@ -173,8 +173,8 @@ type source interface {
 	Prefetch(tab train.Table, first, end bellows.RowID)
 }
 
-// eachWord calls f for every word of a list, ascending, with its counts in a table as the task pulled them:
-// p.chunks rows, of which the first p.topics values count.
+// eachWord calls f for every word in a list, ascending, with its counts in a table as the task pulled them: p.chunks
+// rows, whose first p.topics values count.
 func (p *problem) eachWord(t source, from train.Table, words []int32, f func(j int, counts []int32)) {
 	p.eachPart(t, from, words, func(b, j, end int, part []int32) {
 		for ; j < end; j++ {
@@ -183,7 +183,8 @@ func (p *problem) eachWord(t source, from train.Table, words []int32, f func(j i
 	})
 }
 
-// eachPart calls f for every partition that has words of a list, ascending: words[from:end], and the partition's counts as the task pulled them.
+// eachPart calls f for every partition with words in a list, ascending: words[from:end], and the partition's counts as
+// the task pulled them.
 func (p *problem) eachPart(t source, tab train.Table, words []int32, f func(b, from, end int, part []int32)) {
 	if len(words) == 0 {
 		return
@@ -202,7 +203,7 @@ func (p *problem) eachPart(t source, tab train.Table, words []int32, f func(b, f
 	}
 }
 
-// firstWord returns the first word of a partition of the word table.
+// firstWord returns the first word in a partition of the word table.
 func (p *problem) firstWord(b int) int { return int(p.bounds[b]) / p.chunks }
 
 // countsOf returns the counts of a word, by its number in its partition.

@@ -7,8 +7,8 @@ import (
 	"bellows/app/apptest"
 )
 
-// TestATaskThatWaitsHasNoSpace trains more splits than there are slots: as many workspaces are made as tasks compute at a time, though all of a clock
-// wait for the counts of the one before.
+// TestATaskThatWaitsHasNoSpace trains more splits than there are slots: only as many workspaces are made as tasks
+// compute at a time, though all tasks of a clock wait for the previous clock's counts.
 func TestATaskThatWaitsHasNoSpace(t *testing.T) {
 	for _, settings := range []map[string]string{{"clocks": "1"}, {"clocks": "3"}, {"sampler": "mh"}} {
 		settings["splits"], settings["topics"] = "8", "5"

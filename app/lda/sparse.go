@@ -5,20 +5,19 @@ import (
 	"slices"
 )
 
-// sparse is SparseLDA (Yao, Mimno and McCallum 2009): the probability of a topic falls into three
-// sums,
+// sparse is SparseLDA (Yao, Mimno and McCallum 2009): the probability of a topic falls into three sums,
 //
 //	(n_dk+α_k)(n_kw+β)/(n_k+Vβ) = α_kβ/(n_k+Vβ) + n_dkβ/(n_k+Vβ) + (n_dk+α_k)n_kw/(n_k+Vβ),
 //
-// of which s runs over all topics and is kept up to date, r over the topics of the document, and q
-// over those of the word. Most draws fall into q, whose topics are about in descending order.
+// where s runs over all topics and is kept up to date, r over the topics of the document, and q over those of the word.
+// Most draws fall into q, whose topics are about in descending order.
 //
-// A word's topics are packed count<<bits | topic. The token in hand stays in its row while its topic
-// is drawn, and its part is subtracted; a topic that does not change then costs no update at all.
-// Rejected: sorting rows exactly, which costs more than the shorter walks save.
+// A word's topics are packed count<<bits | topic. The current token stays in its row while its topic is drawn, and its
+// part is subtracted; a topic that does not change then costs no update at all. Rejected: sorting rows exactly, which
+// costs more than the shorter walks save.
 type sparse struct {
 	coef  []float32 // (n_dk + α_k) / (n_k + Vβ)
-	rows  []uint32  // of all words of the portion
+	rows  []uint32  // for all words in the portion
 	start []int32   // of each word's row
 	size  []int32   // topics in it
 	s, r  float64
@@ -45,7 +44,7 @@ func (w *space) loadSparse(t source, u *portion, shared round) {
 		for j := from; j < end; j++ {
 			at, word := len(x.rows), int(u.words[j])-w.p.firstWord(b)
 			if list == nil {
-				x.rows = pack(x.rows, w.found.in(w.p.countsOf(part, word)), w.p.bits)
+				x.rows = pack(x.rows, w.found.find(w.p.countsOf(part, word)), w.p.bits)
 			} else {
 				x.rows = append(x.rows, list.row(w, part, word)...)
 			}
@@ -205,7 +204,7 @@ func (w *space) drawWord(row []uint32, old int32, u float32) int32 {
 	return last
 }
 
-// shift moves a token of a word from one topic to another in the word's row.
+// shift moves one of a word's tokens from one topic to another in the word's row.
 func (x *sparse) shift(word, from, to int32, shift uint) {
 	start, one := x.start[word], uint32(1)<<shift
 	row := x.rows[start : start+x.size[word]]

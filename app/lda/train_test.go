@@ -97,7 +97,7 @@ func TestTrainingFindsPlantedTopics(t *testing.T) {
 	}
 }
 
-func TestBSPGivesOneModelForAnySlots(t *testing.T) {
+func TestBSPModelIsSameForAnySlots(t *testing.T) {
 	t.Parallel()
 	bsp := 0
 	for _, sampler := range []string{samplerSparse, samplerMH} {
@@ -117,8 +117,8 @@ func TestBSPGivesOneModelForAnySlots(t *testing.T) {
 	}
 }
 
-// A run without a number of epochs stops by itself, and what it returns is the best epoch: Evaluate
-// says of the model what the driver said of that epoch.
+// TestEarlyStopKeepsTheBest checks that a run without a number of epochs stops, and returns its best epoch: Evaluate
+// agrees with the driver's figures of that epoch.
 func TestEarlyStopKeepsTheBest(t *testing.T) {
 	t.Parallel()
 	set := planted(300, 5, 3)
@@ -231,7 +231,7 @@ func TestEvaluateIsTheDefinition(t *testing.T) {
 	}
 }
 
-func TestPredictNamesTheTopicOfAWordsTopic(t *testing.T) {
+func TestPredictNamesTheTopicOfWords(t *testing.T) {
 	t.Parallel()
 	set := planted(300, 5, 8)
 	run, tables, _ := trained(t, app.Input{Data: set, Seed: 1, Epochs: 60, Settings: map[string]string{"topics": "5"}}, 2)

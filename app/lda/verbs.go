@@ -22,8 +22,8 @@ func (application) Verbs() []app.Verb {
 	}}
 }
 
-// similar lists the words whose topics are most like those of a word: by the cosine of p(topic | word), which is in proportion to
-// the word's count in the topic plus β. β keeps words that were seen a few times from looking surer than they are.
+// similar lists the words with the most similar topics to those of a word: by the cosine of p(topic | word), which is
+// proportional to the word's count in the topic plus β. β keeps rare words from looking more certain than they are.
 func similar(q *app.Question) ([][]any, error) {
 	most, err := q.Top()
 	if err != nil {
@@ -40,7 +40,7 @@ func similar(q *app.Question) ([][]any, error) {
 	of := slices.Index(p.vocab, want)
 	if of < 0 {
 		return nil, bellows.Errorf(bellows.BadData, "similar", "", "the model does not know the word %q", want).
-			Hinted("its words are in vocab.txt of its folder")
+			Hinted("see vocab.txt in the model's folder")
 	}
 	type scored struct {
 		word  int

@@ -6,10 +6,11 @@ import (
 	"bellows/app"
 )
 
-// warm is a saved model that a run begins with: tokens of words that it knows get their first topics by its counts, others at random.
+// warm is a saved model that a run starts from: tokens of words that it knows get their first topics by its counts,
+// others at random.
 type warm struct {
 	*predictor
-	words []int32 // by word of the data: the model's, or -1
+	words []int32 // by word in the data: the model's, or -1
 	total []int64 // of each of the model's words: tokens
 	alpha []float64
 }
@@ -54,10 +55,10 @@ func (w *warm) draw(word int32, rng *stream) int32 {
 	return int32(w.topics - 1)
 }
 
-// headline says how many words go on from the model.
+// headline says how many words continue from the model.
 func (w *warm) headline() string {
 	return app.FromModel(app.Known{Of: "words", At: w.words})
 }
 
-// first is α at first, by topic.
+// first returns the initial α by topic.
 func (w *warm) first() []float64 { return slices.Clone(w.alpha) }

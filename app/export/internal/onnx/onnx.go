@@ -1,9 +1,10 @@
-// Package onnx writes graphs in the Open Neural Network Exchange format: the messages of onnx.proto, by the tags and varints of protobuf, as far as
-// models of ours need them.
+// Package onnx writes graphs in the Open Neural Network Exchange format: the messages of onnx.proto, by the tags and
+// varints of protobuf, as far as our models need them.
 //
-// The caller's duties, in order: fill in a Graph of operators of the set of version Opset and of no other domain; Encode it.
+// The caller's duties, in order: fill in a Graph of operators of version Opset and no other domain; Encode it.
 //
-// Versions are old on purpose: any runtime of the last years loads what it writes. The package refuses to check that a graph makes sense: whoever runs it does.
+// Versions are old on purpose: any runtime of the last years loads the file. The package does not check that a graph
+// makes sense; a runtime does.
 package onnx
 
 import (
@@ -19,7 +20,7 @@ const (
 	Opset     = 13
 )
 
-// BytesMost is less than what a protobuf message can hold, 2 GiB, by what stands beside the tensors.
+// BytesMost is the limit of a protobuf message, 2 GiB, less room for everything except the tensors.
 const BytesMost = 2<<30 - 1<<20
 
 // Type is the type of a tensor's values, by its number in the format.
@@ -43,7 +44,7 @@ type Tensor struct {
 	Strings []string
 }
 
-// Type is that of the tensor's values.
+// Type returns that of the tensor's values.
 func (t *Tensor) Type() Type {
 	switch {
 	case t.Ints != nil:
@@ -60,7 +61,7 @@ func (t *Tensor) Type() Type {
 type Value struct {
 	Name string
 	Type Type
-	Rest []int // dimensions behind the first
+	Rest []int // dimensions after the first
 	Doc  string
 }
 
@@ -68,7 +69,7 @@ type Value struct {
 type Node struct {
 	Op              string
 	Inputs, Outputs []string
-	Ints            map[string]int64 // attributes, all of which are whole numbers
+	Ints            map[string]int64 // attributes, all whole numbers
 }
 
 // Graph is a model.
@@ -76,10 +77,10 @@ type Graph struct {
 	Name, Doc       string
 	Producer        string
 	Version         string // of the producer
-	Nodes           []Node // each behind those whose outputs it takes
+	Nodes           []Node // each after its inputs
 	Inputs, Outputs []Value
 	Constants       []Tensor
-	About           [][2]string // names and texts for whoever reads the file
+	About           [][2]string // names and texts for readers of the file
 }
 
 // Rows names the free dimension.

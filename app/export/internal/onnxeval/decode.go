@@ -46,8 +46,7 @@ func fields(b []byte, f func(field protowire.Number, number uint64, part []byte)
 	return nil
 }
 
-// Decode returns the way back from Graph.Encode. What it does not know is an error, so that nothing in a file goes
-// unseen.
+// Decode reverses Graph.Encode. Unknown content is an error, so that nothing in a file is overlooked.
 func Decode(b []byte) (*onnx.Graph, error) {
 	g := &onnx.Graph{}
 	version, opset := uint64(0), uint64(0)

@@ -7,7 +7,7 @@ import (
 	"bellows/app/export/internal/onnx"
 )
 
-// Run computes a graph's outputs, by name. Sums are of float64, rounded to float32 behind each operator.
+// Run computes a graph's outputs, by name. Sums are float64, rounded to float32 after each operator.
 func Run(g *onnx.Graph, inputs ...onnx.Tensor) (out map[string]onnx.Tensor, err error) {
 	defer func() { // an index beyond a shape, in a graph that makes no sense
 		if r := recover(); r != nil {

@@ -164,7 +164,7 @@ func (p *peers) refuse(format string, args ...any) {
 	}
 }
 
-// input is a tensor for run.mjs, and output one of its own.
+// input is a tensor for run.mjs, and output one from it.
 type input struct {
 	Type string    `json:"type"`
 	Dims []int     `json:"dims"`
@@ -329,7 +329,7 @@ func (p *peers) liblinearAll(all []*trained) error {
 	return nil
 }
 
-// said compares the lines that LIBLINEAR has written: with probabilities behind a line of labels.
+// said compares the lines written by LIBLINEAR: with probabilities after a line of labels.
 func (p *peers) said(t *trained, chances bool) error {
 	const peer = "LIBLINEAR"
 	out, err := os.ReadFile(filepath.Join(p.work, "said"))
@@ -512,7 +512,7 @@ func spreadsheet(r *rand.Rand, label string, of func(x []float64) string) string
 	return b.String()
 }
 
-// sparse returns LIBSVM rows of 200 features, of which 20 are in a row.
+// sparse returns LIBSVM rows with 20 of 200 features in each.
 func sparse(r *rand.Rand, classes int) string {
 	var b strings.Builder
 	const features, each = 200, 20
@@ -538,7 +538,7 @@ func sparse(r *rand.Rand, classes int) string {
 	return b.String()
 }
 
-// ratings returns triples of 300 users and 200 items, whose names begin with a prefix.
+// ratings returns triples of 300 users and 200 items with prefixed names.
 func ratings(r *rand.Rand, prefix string) string {
 	var b strings.Builder
 	for u := range 300 {
