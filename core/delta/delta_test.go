@@ -89,7 +89,8 @@ func TestKeyedBuffersAgainstMap(t *testing.T) {
 			for i, b := range pair {
 				models[i] = map[bellows.Key][2]float32{}
 				for range random.IntN(60) {
-					k, d := bellows.Key(random.IntN(30))<<50, [2]float32{float32(random.NormFloat64()), float32(random.NormFloat64())}
+					k := bellows.Key(random.IntN(30)) << 50
+					d := [2]float32{float32(random.NormFloat64()), float32(random.NormFloat64())}
 					b.AddKey(k, d[:])
 					v, there := models[i][k]
 					if there {

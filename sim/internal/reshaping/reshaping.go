@@ -112,7 +112,7 @@ func (d *Shaper) finish() {
 	if d.over {
 		return
 	}
-	d.step(func(fx *reshape.Effects) { d.machine.Over("the job is over", fx) })
+	d.step(func(fx *reshape.Effects) { d.machine.Stop("the job is over", fx) })
 	d.over = true
 	for _, a := range d.asks {
 		if !a.answered {

@@ -115,7 +115,7 @@ func (c *Conn[F]) choose(now int64) {
 	if c.synced {
 		c.aside = c.take1(session.Urgent, c.aside)
 		if c.begun {
-			c.scratch = c.end.Beside(c.scratch[:0])
+			c.scratch = c.end.Between(c.scratch[:0])
 			c.aside = c.frames(session.Ordinary, c.aside)
 		}
 	}
