@@ -123,18 +123,29 @@ func (c *Controller) RemoveClient(n bellows.NodeID, fx *Effects) error {
 	return c.remove(wire.ClientAt(n), fx)
 }
 
+// CheckRemoval returns why actors that hold nothing cannot be removed now. If it returns nil, all of them can be removed
+// in this step, one after the other.
+func (c *Controller) CheckRemoval(actors []wire.Address, fx *Effects) error {
+	for _, a := range actors {
+		if err := c.roster.CheckRemoval(a); err != nil {
+			return err
+		}
+		if a.Role == wire.Client {
+			if err := c.claims.CheckRemoval(a.Node); err != nil {
+				return err
+			}
+		}
+	}
+	if err := c.roster.CheckRemaining(actors); err != nil {
+		return err
+	}
+	return c.mayChange(fx)
+}
+
 // remove removes an actor. Messages to it leave before, and the other actors learn of the removal in this step.
 func (c *Controller) remove(a wire.Address, fx *Effects) error {
 	fx.Era = c.cfg.Era
-	if err := c.roster.CheckRemoval(a); err != nil {
-		return err
-	}
-	if a.Role == wire.Client {
-		if err := c.claims.CheckRemoval(a.Node); err != nil {
-			return err
-		}
-	}
-	if err := c.mayChange(fx); err != nil {
+	if err := c.CheckRemoval([]wire.Address{a}, fx); err != nil {
 		return err
 	}
 	removal, err := c.roster.RemoveActor(a)

@@ -17,6 +17,16 @@ func (r *Roster) CheckRemoval(a wire.Address) error {
 	return nil
 }
 
+// CheckRemaining returns an error if actors have all lanes of the job.
+func (r *Roster) CheckRemaining(actors []wire.Address) error {
+	last := slices.IndexFunc(actors, func(a wire.Address) bool { return a.Role == wire.Lane })
+	remains := func(a wire.Address) bool { return !slices.Contains(actors, a) }
+	if last >= 0 && !slices.ContainsFunc(r.route.Lanes(), remains) {
+		return fmt.Errorf("%v is the last lane of the job", actors[last])
+	}
+	return nil
+}
+
 // RemoveActor returns the removal of an actor that holds nothing, which names a successor for its counts, and makes
 // it in the route. The actor is sent messages until Remove.
 func (r *Roster) RemoveActor(a wire.Address) (removal bellows.Control, err error) {

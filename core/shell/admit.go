@@ -78,8 +78,8 @@ func (o *Owner) Error() string {
 	return fmt.Sprintf("it has splits %v and partitions %v: move them to other nodes first", o.Splits, o.Partitions)
 }
 
-// Remove lets a node leave, with all that it has in the job, which must own nothing, else the error is an Owner: it is told in
-// Effects.Left when it may go.
+// Remove lets a node leave, with all of its actors. The node must own nothing, else the error is an Owner. If it returns an
+// error, nothing was removed (TestRemoveTakesAllOrNothing). Effects.Left says when the node may go.
 func (l *Lead) Remove(n bellows.NodeID, fx *coord.Effects) error {
 	r := l.Route()
 	if n == l.self {
@@ -91,13 +91,23 @@ func (l *Lead) Remove(n bellows.NodeID, fx *coord.Effects) error {
 	if splits, partitions := r.Owned(n); len(splits)+len(partitions) > 0 {
 		return &Owner{splits, partitions}
 	}
-	if slices.Contains(r.Clients(), wire.ClientAt(n)) {
-		if err := l.RemoveClient(n, fx); err != nil {
-			return err
-		}
+	if err := l.awaitsGuest(); err != nil {
+		return err
 	}
-	for _, a := range lanesAt(core.Job{Lanes: r.Lanes()}, n) {
-		if err := l.RemoveLane(a, fx); err != nil {
+	var leaving []wire.Address
+	if slices.Contains(r.Clients(), wire.ClientAt(n)) {
+		leaving = append(leaving, wire.ClientAt(n))
+	}
+	leaving = append(leaving, lanesAt(core.Job{Lanes: r.Lanes()}, n)...)
+	if err := l.CheckRemoval(leaving, fx); err != nil && !planted.On("half-removed") {
+		return err
+	}
+	for _, a := range leaving {
+		remove := l.RemoveLane
+		if a.Role == wire.Client {
+			remove = func(a wire.Address, fx *coord.Effects) error { return l.RemoveClient(a.Node, fx) }
+		}
+		if err := remove(a, fx); err != nil {
 			return err
 		}
 	}

@@ -315,6 +315,28 @@ func TestNobodyLeavesWhoIsCalled(t *testing.T) {
 	}
 }
 
+// TestRemoveTakesAllOrNothing removes a node of two lanes while a partition is on its way to the second: the node keeps
+// its client and both lanes, and leaves with all of them when the move is called off.
+func TestRemoveTakesAllOrNothing(t *testing.T) {
+	l, fx, n := leading(t)
+	begins(l, fx)
+	l.Step(from(n, &wire.Ready{Fingerprint: bellows.Fingerprint{Data: 1}}), fx)
+	before := len(actors(l.Route()))
+	require.NoError(t, l.MovePartition(bellows.PartitionRef{}, wire.LaneAt(n, 1), false, fx))
+	if err := l.Remove(n, fx); err == nil || !strings.Contains(err.Error(), "a partition is on its way") {
+		t.Errorf("it leaves: %v", err)
+	}
+	if after := len(actors(l.Route())); after != before {
+		t.Errorf("of %d actors %d are left", before, after)
+	}
+	l.CancelMove(bellows.PartitionRef{}, fx)
+	if err := l.Remove(n, fx); err != nil || len(actors(l.Route())) != before-3 {
+		t.Errorf("%v, and of %d actors %d are left", err, before, len(actors(l.Route())))
+	}
+}
+
+func actors(r *route.Route) []wire.Address { return slices.Concat(r.Lanes(), r.Clients()) }
+
 // TestAGuestThatCallsTheLostIsTurnedAway loses a node that only runs tasks while a guest calls it. No controller that follows lets the lost take part again.
 func TestAGuestThatCallsTheLostIsTurnedAway(t *testing.T) {
 	some := job()
