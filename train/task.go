@@ -125,10 +125,12 @@ func (t *Task) Push(tab Table, rows []bellows.RowID, deltas []float32) {
 	if len(deltas) != len(rows)*w {
 		panic(fmt.Sprintf("train: %d deltas for %d rows of %d", len(deltas), len(rows), w))
 	}
-	for i, r := range rows {
-		t.checkRows(tab, r, r+1)
-		t.core.AddRow(tab, r, deltas[i*w:(i+1)*w])
+	if len(rows) == 0 {
+		return
 	}
+	last := slices.Max(rows)
+	t.checkRows(tab, last, last+1)
+	t.core.AddRows(tab, rows, deltas)
 }
 
 // PullKeys writes the rows of the keys of a sparse table, in the given order, to dst: len(list) x width values. A key

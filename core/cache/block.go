@@ -76,6 +76,33 @@ func (b *block) view(first, end, width int) []float32 {
 	return b.values[at*width : (at+end-first)*width : (at+end-first)*width]
 }
 
+// gather copies the named rows, counted from the row first, to dst, one after the other.
+func (b *block) gather(rows []bellows.RowID, first bellows.RowID, width int, dst []float32) {
+	near := 0
+	for i, r := range rows {
+		at := int(r - first)
+		if b.rows != nil {
+			at = lists.Seek(b.rows, near, uint32(at))
+			near = at
+		}
+		copyRow(dst[i*width:(i+1)*width], b.values[at*width:])
+	}
+}
+
+// copyRow copies a row, without a call where it has few values.
+func copyRow(dst, src []float32) {
+	switch len(dst) {
+	case 1:
+		dst[0] = src[0]
+	case 4:
+		*(*[4]float32)(dst) = *(*[4]float32)(src)
+	case 8:
+		*(*[8]float32)(dst) = *(*[8]float32)(src)
+	default:
+		copy(dst, src)
+	}
+}
+
 // rowSet names rows of one partition in one of three ways: an ascending list, consecutive ones, or ascending keys.
 type rowSet struct {
 	list       []uint32

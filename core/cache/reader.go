@@ -213,6 +213,11 @@ func (r *Reader) View(n, first, end, width int) []float32 {
 	return r.pins[n].block.view(first, end, width)
 }
 
+// Gather copies the pinned rows of a partition that are named, counted from the row first, to dst, one after the other.
+func (r *Reader) Gather(n int, rows []bellows.RowID, first bellows.RowID, width int, dst []float32) {
+	r.pins[n].block.gather(rows, first, width, dst)
+}
+
 // Uncovered reports whether the pinned rows of a partition lack deltas of the split.
 func (r *Reader) Uncovered(n int) bool { return r.pins[n].uncovered != 0 }
 

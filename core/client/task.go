@@ -6,6 +6,7 @@ import (
 	"bellows/core/delta"
 	"bellows/core/planted"
 	"bellows/link/wire"
+	"bellows/table"
 )
 
 // Task is one dispatched unit of work, what it has pinned, and what it has changed. A split has one, which runs its
@@ -73,12 +74,32 @@ func (t *Task) copyRows(tab bellows.TableID, first, end bellows.RowID, dst []flo
 	}
 }
 
-// Gather writes the named rows, one after the other, to dst, as View would show them.
+// Gather writes the named rows, one after the other, to dst, as View would show them. It looks up each run of rows of
+// one partition once.
 func (t *Task) Gather(tab bellows.TableID, rows []bellows.RowID, dst []float32) {
-	w := t.client.cfg.Tables[tab].Width
-	for i, r := range rows {
-		t.copyRows(tab, r, r+1, dst[i*w:(i+1)*w])
+	c := t.client
+	w, cut := c.cfg.Tables[tab].Width, c.cfg.Route.Cut(tab)
+	for len(rows) > 0 {
+		p, lo, run := partitionRun(cut, rows)
+		n, to := c.cfg.Route.Number(bellows.PartitionRef{Table: tab, Partition: p}), dst[:run*w]
+		t.reader.Gather(n, rows[:run], lo, w, to)
+		if t.overlaid(n) {
+			for i, r := range rows[:run] {
+				t.overlay(n, int(r-lo), int(r-lo)+1, to[i*w:(i+1)*w])
+			}
+		}
+		rows, dst = rows[run:], dst[run*w:]
 	}
+}
+
+// partitionRun returns the partition of the first row of a list, the first row of that partition, and how many rows
+// at the beginning of the list belong to it.
+func partitionRun(cut table.Cut, rows []bellows.RowID) (p bellows.PartitionID, first bellows.RowID, run int) {
+	p = cut.Find(rows[0])
+	first, end := cut.Rows(p)
+	for run = 1; run < len(rows) && rows[run] >= first && rows[run] < end; run++ {
+	}
+	return p, first, run
 }
 
 // room is memory of the task's for n values, valid until the task ends: slices that were given before stay, in the
@@ -156,10 +177,19 @@ func (t *Task) AddRange(tab bellows.TableID, first bellows.RowID, deltas []float
 
 // AddRow adds a delta to one row.
 func (t *Task) AddRow(tab bellows.TableID, row bellows.RowID, d []float32) {
-	cut := t.client.cfg.Route.Cut(tab)
-	p := cut.Find(row)
-	lo, _ := cut.Rows(p)
-	t.buffer(t.client.cfg.Route.Number(bellows.PartitionRef{Table: tab, Partition: p})).AddRow(int(row-lo), d)
+	t.AddRows(tab, []bellows.RowID{row}, d)
+}
+
+// AddRows adds a delta row to each of the named rows.
+func (t *Task) AddRows(tab bellows.TableID, rows []bellows.RowID, deltas []float32) {
+	c := t.client
+	w, cut := c.cfg.Tables[tab].Width, c.cfg.Route.Cut(tab)
+	for len(rows) > 0 {
+		p, lo, run := partitionRun(cut, rows)
+		b := t.buffer(c.cfg.Route.Number(bellows.PartitionRef{Table: tab, Partition: p}))
+		b.AddRows(rows[:run], lo, deltas[:run*w])
+		rows, deltas = rows[run:], deltas[run*w:]
+	}
 }
 
 // buffer is the task's deltas for a partition.

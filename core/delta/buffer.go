@@ -11,6 +11,8 @@
 package delta
 
 import (
+	"slices"
+
 	"bellows"
 	"bellows/core/keys"
 	"bellows/table"
@@ -20,17 +22,17 @@ import (
 // Buffer is a sum of deltas for some rows of one partition. Rows are counted from the partition's
 // first, or have keys. The zero Buffer is not ready: use NewBuffer or NewKeyed.
 //
-// It has one of three forms: rows by slot, in the order of first touch; whole, every row in order,
+// It has one of three forms: a list of rows, in the order of first touch; whole, every row in order,
 // from the first time that all are added at once; or keyed. Each is compared with a map:
 // TestBufferAgainstMap, TestKeyedBuffersAgainstMap. A first delta is taken as it is, and not added
 // to zero (TestAFirstDeltaKeepsItsSign).
 type Buffer struct {
 	rows, width int
-	counts      bool    // values are 32-bit counts
-	whole       bool    // every row is present, in order; ids and slot are unused
-	slot        []int32 // per row: 1 + its place in ids, 0 where absent; no longer than rows have come
+	counts      bool   // values are 32-bit counts
+	whole       bool   // every row is present, in order; ids and places are unused
+	places      places // of the rows in ids
 	ids         []uint32
-	keys        *keys.Index // of a keyed buffer, in place of slot and ids
+	keys        *keys.Index // of a keyed buffer, in place of places and ids
 	values      []float32
 	joined      int // rows of deltas that were added to rows present: where the audit's rows go in a sum
 }
@@ -38,7 +40,7 @@ type Buffer struct {
 // NewBuffer makes an empty buffer for a partition of that many rows of a table. Single rows beyond,
 // which a partition got since, may be added too.
 func NewBuffer(s *table.Schema, rows int) *Buffer {
-	return &Buffer{rows: rows, width: s.Width, counts: s.DType == table.Int32}
+	return &Buffer{rows: rows, width: s.Width, counts: s.DType == table.Int32, places: places{rows: rows}}
 }
 
 // NewKeyed makes an empty buffer for a partition of a sparse table: rows are added with AddKey and
@@ -87,10 +89,8 @@ func (b *Buffer) Reset() {
 	if b.keys != nil {
 		b.keys.Reset()
 	}
-	if b.slot != nil {
-		for _, r := range b.ids {
-			b.slot[r] = 0
-		}
+	if len(b.ids) > 0 {
+		b.places.reset(b.ids)
 	}
 	b.ids, b.values, b.whole, b.joined = b.ids[:0], b.values[:0], false, 0
 }
@@ -100,11 +100,14 @@ func (b *Buffer) Find(row int) []float32 {
 	if b.whole {
 		return b.values[row*b.width : (row+1)*b.width]
 	}
-	if len(b.ids) == 0 || row >= len(b.slot) || b.slot[row] == 0 {
+	if len(b.ids) == 0 {
 		return nil
 	}
-	at := int(b.slot[row]-1) * b.width
-	return b.values[at : at+b.width]
+	n := b.places.find(b.ids, uint32(row))
+	if n < 0 {
+		return nil
+	}
+	return b.values[n*b.width : (n+1)*b.width]
 }
 
 // AddRow adds a delta to one row. The first delta of a row is taken as it is.
@@ -113,21 +116,41 @@ func (b *Buffer) AddRow(row int, d []float32) {
 		b.join(1, d, to)
 		return
 	}
-	if row >= len(b.slot) {
-		b.widen(row)
-	}
 	b.ids = append(b.ids, uint32(row))
-	b.slot[row] = int32(len(b.ids))
+	b.places.add(b.ids)
 	b.values = append(b.values, d...)
 }
 
-// widen makes room for a row: for all that the partition had, or for more.
-func (b *Buffer) widen(row int) {
-	n := b.rows
-	if row >= n {
-		n = row + 1 + row/2
+// AddRows adds a delta to each of a list of rows, counted from the row first.
+func (b *Buffer) AddRows(rows []bellows.RowID, first bellows.RowID, d []float32) {
+	addRows(b, rows, first, d)
+}
+
+// addRows adds a delta to each of a list of rows, counted from the row first, as AddRow does.
+func addRows[R ~uint32](b *Buffer, rows []R, first R, d []float32) {
+	w := b.width
+	if b.whole {
+		for i, r := range rows {
+			b.AddRow(int(r-first), d[i*w:(i+1)*w])
+		}
+		return
 	}
-	b.slot = append(b.slot, make([]int32, n-len(b.slot))...)
+	if len(b.ids) == 0 {
+		b.ids, b.values = slices.Grow(b.ids, len(rows)), slices.Grow(b.values, len(d))
+	}
+	for i, r := range rows {
+		row, from := uint32(r-first), d[i*w:(i+1)*w]
+		n := -1
+		if len(b.ids) > 0 {
+			n = b.places.find(b.ids, row)
+		}
+		if n >= 0 {
+			b.join(1, from, b.values[n*w:(n+1)*w])
+			continue
+		}
+		b.ids, b.values = append(b.ids, row), append(b.values, from...)
+		b.places.add(b.ids)
+	}
 }
 
 // AddKey adds a delta to the row of a key. The first delta of a row is taken as it is.
@@ -173,8 +196,8 @@ func (b *Buffer) addWhole(d []float32) {
 	}
 	ids, old := b.ids, b.values
 	b.values = append(make([]float32, 0, len(d)), d...)
+	b.places.reset(ids)
 	for i, r := range ids {
-		b.slot[r] = 0
 		b.join(1, old[i*b.width:(i+1)*b.width], b.values[int(r)*b.width:(int(r)+1)*b.width])
 	}
 	b.ids, b.whole = ids[:0], true
@@ -211,9 +234,7 @@ func (b *Buffer) MergeChunk(rows []uint32, values []float32) {
 		b.AddRange(0, values)
 		return
 	}
-	for i, r := range rows {
-		b.AddRow(int(r), values[i*b.width:(i+1)*b.width])
-	}
+	addRows(b, rows, 0, values)
 }
 
 // Overlay adds to dst, which holds the rows [first, end) of the partition, what the buffer has of
@@ -243,10 +264,19 @@ func (b *Buffer) join(rows int, d, to []float32) {
 	b.joined += rows
 }
 
+// kernelWidth is the number of values from which a vector kernel is faster than a loop.
+const kernelWidth = 16
+
 func (b *Buffer) add(x, y []float32) {
-	if b.counts {
+	switch {
+	case b.counts:
 		vec.AddInt32(table.Counts(x), table.Counts(y))
-		return
+	case len(x) < kernelWidth:
+		y = y[:len(x)]
+		for i, v := range x {
+			y[i] += v
+		}
+	default:
+		vec.Add(x, y)
 	}
-	vec.Add(x, y)
 }
