@@ -260,7 +260,7 @@ func (m *Machine) switched(nodes []shape.Node, s *Switch) ([]shape.Node, error) 
 	i := slices.IndexFunc(nodes, func(n shape.Node) bool { return n.ID == s.Node })
 	host := slices.IndexFunc(m.now.Nodes, func(n shape.Node) bool { return n.ID == s.Node })
 	if i < 0 || host < 0 {
-		return nil, fmt.Errorf("no node %d, or it is leaving", s.Node)
+		return nil, fmt.Errorf("node %d does not exist or is leaving", s.Node)
 	}
 	can := m.now.Nodes[host]
 	switch {
