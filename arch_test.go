@@ -160,6 +160,7 @@ var rooms = []room{
 	{path: "sim/lab", floor: 7, sees: 6, big: true},
 	{path: "sim/lab/cores", floor: 7, sees: 0},
 	{path: "sim/lab/link", floor: 7, sees: 6},
+	{path: "sim/lab/script", floor: 7, sees: 2},
 
 	{path: "run", floor: 8, sees: 7, also: []string{"run/datafiles", "run/event"}, big: true},
 	{path: "run/datafiles", floor: 8, sees: 0},
@@ -200,6 +201,7 @@ type edge struct{ from, to, why string }
 // uses is a failure too, so that the list stays true.
 var edges = []edge{
 	{"sim/lab", "sim/lab/cores", "jobs of the laboratory share the cores of its machines"},
+	{"sim/lab", "sim/lab/script", "things happen to the jobs of the laboratory"},
 	{"sim/lab", "sim/lab/link", "frames of the laboratory travel on its links"},
 	// Siblings among the rules: schema below rule below store.
 	{"table", "core/keys", "a cut says in which partition a key lives"},

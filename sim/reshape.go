@@ -58,7 +58,10 @@ func (w *world) reshape(e schedule.Reshape) {
 
 // askShape asks the driver for a shape. A controller that does not know the job yet is asked again.
 func (w *world) askShape(a reshape.Ask) {
-	if !w.job.IsOver() && !w.shaper.Ask(a) {
+	if w.job.IsOver() {
+		return
+	}
+	if _, taken := w.shaper.Ask(a); !taken {
 		w.After(10, w.nodes[0], func() { w.askShape(a) })
 	}
 }

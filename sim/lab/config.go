@@ -6,6 +6,7 @@ import (
 	"bellows"
 	"bellows/core/liveness"
 	"bellows/sim/lab/link"
+	"bellows/sim/lab/script"
 	"bellows/train"
 )
 
@@ -30,6 +31,9 @@ type Config struct {
 	// SplitBytes is how many bytes of a split's data must be at a node before the split is told to move there. They come from the
 	// node where it runs. nil: none, so that only the protocol takes time.
 	SplitBytes func(bellows.SplitID) int
+	Script     []script.Event // what happens to the job besides
+	Cuts       Cuts
+	Recovery   Recovery
 }
 
 const limitDefault = 1000 * time.Hour
@@ -143,8 +147,8 @@ func (c *Config) validate() error {
 		return bad("a job needs splits, Items, a Driver and NewExecutor")
 	case len(c.Site.Nodes) < 1 || len(c.Site.Nodes) > nodesMost:
 		return bad("%d nodes; must be 1 to %d", len(c.Site.Nodes), nodesMost)
-	case min(c.Site.Latency, c.Site.LocalLatency, c.Site.Nap, c.Site.WakeLatency, c.Site.Slice, c.Limit, c.Tick) < 0 || !(c.Jitter >= 0):
-		return bad("latencies, slice, limit, tick and jitter may not be negative")
+	case min(c.Site.Latency, c.Site.LocalLatency, c.Site.Nap, c.Site.WakeLatency, c.Site.Slice, c.Limit, c.Tick, c.Cuts.Every, c.Cuts.Latency, c.Recovery.Detect, c.Recovery.Restart) < 0 || !(c.Jitter >= 0) || !(c.Cuts.Rate >= 0):
+		return bad("latencies, times, rates and jitter may not be negative")
 	}
 	for i := range j.Tables {
 		if err := j.Tables[i].Validate(); err != nil {

@@ -206,6 +206,7 @@ func (c *taskCoroutine) compute() {
 		return
 	}
 	c.node.meter.Compute(c.node.w.now(), 1)
+	c.node.computing++
 	c.node.w.stirs(1)
 	c.node.w.begins(c.node.machine, &c.job)
 }
@@ -213,6 +214,7 @@ func (c *taskCoroutine) compute() {
 // computed goes on with a task whose cost is paid.
 func (n *node) computed(c *taskCoroutine) {
 	n.meter.Compute(n.w.now(), -1)
+	n.computing--
 	n.w.stirs(-1)
 	c.follow(c.listen())
 	n.settle()

@@ -12,7 +12,8 @@
 //     of a machine.
 //  3. Choose a Pattern of slow nodes, or none, and a Seed, which decides everything that is left to chance.
 //  4. Say in Growth which nodes join while the job runs, and in SplitBytes how much goes to them with a split.
-//  5. Run. The job of a Config is used up by that.
+//  5. Say in Script what else happens, in Cuts how often cuts are taken, and in Recovery how long a death takes to notice and repair.
+//  6. Run. The job of a Config is used up by that.
 //
 // How time passes:
 //
@@ -29,7 +30,11 @@
 // so that a run is faster than its events one by one; nothing depends on how fast. The same Config gives the same
 // events, hash and model on one kernel set: the set in use is named in the Result (vec.Use pins it; avx2 and avx512 agree).
 //
-// The package refuses to know faults: links lose nothing and do not break, so that no session numbers what they carry, nobody dies, and
-// a lease is as long as the experiment may take (package sim is for that). It
-// refuses to measure: it never looks at a clock. And it refuses to guess costs: what Costs does not name is free.
+// A script says what else happens to the job: moves, cuts, nodes that leave, die, are slow or switch their role (package script). The
+// controller, the shells and policy/reshape carry it out as in production. The death of a node with tables ends a life of the job; the
+// next begins with the last cut.
+//
+// The package refuses to know other faults: links lose nothing and do not break, and a lease is as long as the experiment may take
+// (package sim is for that). It refuses to measure: it never looks at a clock. And it refuses to guess costs: what Costs, Cuts and
+// Recovery do not name is free.
 package lab

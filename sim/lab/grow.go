@@ -79,7 +79,7 @@ func (w *world) addGrowth() {
 		n := w.addNode(a.Node)
 		c := &newcomer{Arrival: a, node: n}
 		w.growth.waiting = append(w.growth.waiting, c)
-		w.agenda.After(int64(a.At), event{what: nodeCalled})
+		w.agenda.After(int64(max(0, a.At-w.life.start)), event{what: nodeCalled})
 	}
 	w.growth.promised = make([]bellows.NodeID, w.cfg.Job.Splits)
 	for s := range w.growth.promised {

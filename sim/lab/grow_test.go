@@ -79,7 +79,7 @@ func TestAModelHasTheBitsOfAQuietRunWhenNodesJoin(t *testing.T) {
 // TestTwiceTheNodesTakeHalfTheTime holds a job that grows to arithmetic: messages cost nothing, and a split moves between two of its clocks.
 func TestTwiceTheNodesTakeHalfTheTime(t *testing.T) {
 	t.Parallel()
-	s := script{splits: 4, clocks: 40, rows: 10, width: 2}
+	s := toy{splits: 4, clocks: 40, rows: 10, width: 2}
 	site, list := growing(2, 4, lab.Machine{Cores: 1}, 20*time.Millisecond-time.Microsecond, 0)
 	r := run(t, lab.Config{Job: s.job(), Site: site, Costs: millisecond, Growth: list})
 	// Two clocks of 1 ms on each core in 2 ms, until the clock ends that was going on when the splits were told; then one.
@@ -97,7 +97,7 @@ func TestTwiceTheNodesTakeHalfTheTime(t *testing.T) {
 func TestASplitMovesWhenItsDataHasCome(t *testing.T) {
 	t.Parallel()
 	const rate = 100e6
-	s := script{splits: 4, clocks: 400, rows: 10, width: 2}
+	s := toy{splits: 4, clocks: 400, rows: 10, width: 2}
 	site, list := growing(2, 4, lab.Machine{Cores: 1, Up: rate, Down: rate}, 10*time.Millisecond, 7*time.Millisecond)
 	r := run(t, lab.Config{Job: s.job(), Site: site, Costs: millisecond, Growth: list, SplitBytes: func(bellows.SplitID) int { return 10e6 }})
 	for i, a := range r.Arrivals {
@@ -114,7 +114,7 @@ func TestASplitMovesWhenItsDataHasCome(t *testing.T) {
 // TestAJobMayEndBeforeAnArrival ends one while a node is called, starts, and copies.
 func TestAJobMayEndBeforeAnArrival(t *testing.T) {
 	t.Parallel()
-	s := script{splits: 4, clocks: 10, rows: 10, width: 2}
+	s := toy{splits: 4, clocks: 10, rows: 10, width: 2}
 	for _, c := range []struct {
 		at, start time.Duration
 		bytes     int
@@ -136,7 +136,7 @@ func TestAJobMayEndBeforeAnArrival(t *testing.T) {
 // TestAnArrivalThatCannotBeIsRefused names what is wrong.
 func TestAnArrivalThatCannotBeIsRefused(t *testing.T) {
 	t.Parallel()
-	s := script{splits: 4, clocks: 10, rows: 10, width: 2}
+	s := toy{splits: 4, clocks: 10, rows: 10, width: 2}
 	for want, list := range map[string][]lab.Arrival{
 		"arrival 0":  {{Node: lab.Node{Machine: 9, Slots: 1}}},
 		"arrival 1":  {{Node: lab.Node{Slots: 1}}, {Node: lab.Node{}}},

@@ -203,7 +203,7 @@ func TestAWorkerFunctionRuns(t *testing.T) {
 		if got := r.Tables[0][0]; got != 30 {
 			t.Errorf("6 splits counted 5 clocks each to %v", got)
 		}
-		failing := script{splits: 6, clocks: 9, rows: 10, width: 2, fail: func(t *train.Task) error {
+		failing := toy{splits: 6, clocks: 9, rows: 10, width: 2, fail: func(t *train.Task) error {
 			if t.Clock() == 4 {
 				return errScript
 			}

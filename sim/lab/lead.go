@@ -47,11 +47,33 @@ func (l *lead) obey() {
 		w.route = l.fx.Route
 	}
 	l.node.post(&l.fx.Outbox)
+	l.hear()
 	l.fx.Reset()
 	w.followMoves()
+	w.followScript()
+	w.look()
 	joins := l.Joins
 	l.Joins = nil
 	for _, o := range joins {
 		w.admitted(o)
+	}
+}
+
+// hear takes note of nodes that leave or are lost, of moves that were given up, and of cuts.
+func (l *lead) hear() {
+	w := l.node.w
+	for _, n := range l.fx.Left {
+		w.nodes[n].departs()
+	}
+	for _, b := range l.fx.Buried {
+		w.continues(w.nodes[b.Node])
+	}
+	for i := range l.fx.Moves {
+		if m := &l.fx.Moves[i]; m.Reason != "" {
+			w.givenUp(w.route.Number(m.Ref), m.Reason)
+		}
+	}
+	for i := range l.fx.Cuts {
+		w.cutDone(&l.fx.Cuts[i])
 	}
 }

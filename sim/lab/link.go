@@ -57,16 +57,16 @@ func (f *frame) class() tally.Class {
 func (w *world) pack(from *node, e wire.Envelope) (*frame, error) {
 	f := &frame{envelope: e, from: from, to: w.nodes[e.To.Node]}
 	if from.machine == f.to.machine {
-		w.batch.Cut(0, wholePart)
+		w.codec.batch.Cut(0, wholePart)
 	} else {
-		w.batch.Cut(w.links.Conn(from.id, e.To.Node, false).Cuts())
+		w.codec.batch.Cut(w.links.Conn(from.id, e.To.Node, false).Cuts())
 	}
-	w.batch.Lend()
-	if err := w.batch.Add(e); err != nil {
+	w.codec.batch.Lend()
+	if err := w.codec.batch.Add(e); err != nil {
 		return nil, err
 	}
-	defer w.batch.Reset()
-	for buffers := w.batch.Next(); len(buffers) > 0; buffers = w.batch.Next() {
+	defer w.codec.batch.Reset()
+	for buffers := w.codec.batch.Next(); len(buffers) > 0; buffers = w.codec.batch.Next() {
 		h, err := wire.ParseHeader(buffers[0])
 		if err != nil {
 			return nil, err

@@ -24,7 +24,7 @@ func TestLongMessageTravelsInParts(t *testing.T) {
 	if want := parts*wire.HeaderSize + head + 4*len(values); f.len() != want || len(f.parts) != parts {
 		t.Errorf("it has %d bytes in %d parts, not %d in %d", f.len(), len(f.parts), want, parts)
 	}
-	got, err := f.unpack(&w.joiner)
+	got, err := f.unpack(&w.codec.joiner)
 	if m, ok := got.Message.(*wire.Granted); err != nil || !ok || m.Request != 3 || !slices.Equal(m.Values, values) {
 		t.Errorf("it became %+v: %v", got, err)
 	}

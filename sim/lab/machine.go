@@ -1,7 +1,10 @@
 package lab
 
 import (
+	"slices"
+
 	"bellows/sim/lab/cores"
+	"bellows/sim/lab/script"
 )
 
 // machine is a computer in virtual time: jobs that share its cores.
@@ -25,9 +28,14 @@ func (w *world) addMachine(cfg Machine) {
 	c := cores.Config[owner]{Count: cfg.Cores, Speed: cfg.Speed, Slice: int64(w.cfg.Site.Slice), Schedule: func(delay int64, stamp uint32) {
 		w.agenda.After(delay, event{what: machineTick, machine: m, stamp: stamp})
 	}}
-	if slow := w.cfg.Slow; slow != nil {
+	slow := w.cfg.Slow
+	if slices.ContainsFunc(w.cfg.Script, func(e script.Event) bool { return e.Kind == script.Slow }) || slow != nil {
 		c.Slow = func(o owner) (float64, int64) {
-			slower, until := slow(w.cfg.Seed, o.node.id, w.now())
+			slower, until := script.Slowness(w.cfg.Script, o.node.id, w.now(), always)
+			if slow != nil {
+				usual, end := slow(w.cfg.Seed, o.node.id, w.now())
+				slower, until = slower*usual, min(until, end)
+			}
 			return slower, int64(until - w.now())
 		}
 	}

@@ -19,16 +19,20 @@ import (
 
 // node is a process: its actors, the mail that it has not handled, and its tasks.
 type node struct {
-	w       *world
-	id      bellows.NodeID
-	machine *machine
-	runner  *train.Runner // nil: runs no tasks
-	lanes   []lane
-	client  *actor
-	lead    *lead         // nil: not node 0
-	shell   *shell.Member // nil: node 0, or it hosts nothing
-	alive   int           // tasks that have begun and not ended
-	closed  bool          // no task runs any more, and lanes know it
+	w         *world
+	id        bellows.NodeID
+	machine   *machine
+	runner    *train.Runner // nil: runs no tasks
+	lanes     []lane
+	client    *actor
+	lead      *lead         // nil: not node 0
+	shell     *shell.Member // nil: node 0, or it hosts nothing
+	alive     int           // tasks that have begun and not ended
+	places    int           // compute slots
+	gone      bool          // its process has left or died
+	stores    int64         // when it has stored what it has of cuts
+	computing int           // tasks that compute
+	closed    bool          // no task runs any more, and lanes know it
 
 	inbox, taking   []mail   // come, and being handled
 	outbox, sending []*frame // to go, and being sent
@@ -74,6 +78,7 @@ func (n *node) addLanes(count int) error {
 		n.lanes = append(n.lanes, lane{l, &actor{step: func(batch []wire.Envelope) {
 			l.Step(batch, &out)
 			n.post(&out)
+			n.store(n.lanes[i], a)
 		}}})
 	}
 	return nil
@@ -95,6 +100,7 @@ func (n *node) addClient(places int) error {
 		return err
 	}
 	r.GiveTurns(turns{n})
+	n.places = places
 	n.runner, n.slots, n.meter = r, slots.New(places, job.Splits), tally.NewMeter(places)
 	n.client = &actor{step: r.Step}
 	return nil
@@ -128,6 +134,9 @@ func (n *node) actor(a wire.Address) *actor {
 // post takes what an actor of the node wants sent.
 func (n *node) post(out *wire.Outbox) {
 	for _, e := range out.Envelopes {
+		if n.gone {
+			break
+		}
 		if _, mark := e.Message.(*wire.Mark); mark { // what is on a link is the link's: nothing waits for a reader
 			e.From, e.To = e.To, e.From
 		}
@@ -149,6 +158,12 @@ func (n *node) post(out *wire.Outbox) {
 
 // arrives takes a frame off the link.
 func (n *node) arrives(f *frame) {
+	if n.gone || f.from.gone && f.from.id != 0 && f.copying != nil {
+		if f.copying == nil {
+			n.w.took(f.envelope.Message)
+		}
+		return
+	}
 	n.received.Count(f.class(), f.len())
 	n.heard[f.from.id] += uint64(f.len())
 	n.inbox = append(n.inbox, mail{frame: f, bytes: f.len()})
@@ -165,7 +180,7 @@ func (n *node) served() {
 // settle does what takes no time: it begins to send and to handle what is there, and lets tasks go on that have a slot. Nothing begins
 // after the outcome.
 func (n *node) settle() {
-	if n.w.nodes[0].lead.outcome != nil {
+	if n.gone || n.w.nodes[0].lead.outcome != nil {
 		return
 	}
 	for n.serveNext() || n.takeTurn() || n.close() {
@@ -268,7 +283,7 @@ func (n *node) open(m *mail) {
 	if f := m.frame; f != nil {
 		n.w.trace(uint64(f.from.id)<<32|uint64(n.id), uint64(f.header().Checksum)<<32|uint64(f.header().Kind))
 		var err error
-		if e, err = f.unpack(&n.w.joiner); err != nil {
+		if e, err = f.unpack(&n.w.codec.joiner); err != nil {
 			n.w.fail(err)
 			return
 		}
@@ -335,6 +350,9 @@ func (n *node) member(step func(*members.Effects)) {
 
 // tick tells the actors of a node the time.
 func (n *node) tick() {
+	if n.gone {
+		return
+	}
 	now := int64(n.w.now() / time.Millisecond)
 	if n.runner != nil {
 		n.runner.Tick(now)
@@ -343,6 +361,9 @@ func (n *node) tick() {
 	case n.lead != nil:
 		n.lead.Tick(now, n.heard, n.over(), n.unfinished(), &n.lead.fx)
 		n.lead.obey()
+		if n.w.shape != nil {
+			n.w.shape.Tick()
+		}
 	case n.shell != nil:
 		n.member(func(fx *members.Effects) { n.shell.Tick(now, n.heard[0], n.over(), n.unfinished(), fx) })
 	}
@@ -372,6 +393,30 @@ func (n *node) unfinished() (list []bellows.Unit) {
 		}
 	}
 	return list
+}
+
+// endJob lets the runner know that the job is over.
+func (n *node) endJob() {
+	n.runner.Step([]wire.Envelope{{From: wire.ControllerAt(), To: wire.ClientAt(n.id), Message: &wire.End{}}})
+}
+
+// departs ends the process of a node that leaves, or has died, with whatever its tasks do.
+func (n *node) departs() {
+	n.gone = true
+	if n.runner == nil || n.closed {
+		return
+	}
+	n.endJob()
+	for s, c := range n.w.coroutines {
+		if c != nil && c.node == n {
+			c.abandon()
+			n.w.coroutines[s] = &taskCoroutine{node: n, learnt: c.learnt}
+		}
+	}
+	if err := n.runner.Close(); err != nil {
+		n.w.fail(err)
+	}
+	n.closed = true
 }
 
 // close closes the executors when no task runs any more, and lets lanes look at what tasks may have worked on in place. It reports whether

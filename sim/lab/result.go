@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/core/tally"
+	"bellows/sim/lab/script"
 	"bellows/train"
 	"bellows/vec"
 )
@@ -23,11 +24,13 @@ type Result struct {
 	Events    int64         // how many things that was
 	Kernels   string        // the kernel set that computed
 	Commits   bellows.CommitNumber
-	Sent      int64     // row deltas, by clients
-	Applied   int64     // of these, by lanes
-	Dropped   int64     // of these, never recorded
-	Staleness []int64   // reads by the clocks that they missed, the last bin being that and more
-	Arrivals  []Arrived // in the order of their numbers
+	Sent      int64           // row deltas, by clients
+	Applied   int64           // of these, by lanes
+	Dropped   int64           // of these, never recorded
+	Staleness []int64         // reads by the clocks that they missed, the last bin being that and more
+	Arrivals  []Arrived       // in the order of their numbers
+	Script    []script.Result // in the order of Config.Script
+	Lives     int             // how often the job began or was rolled back
 }
 
 // Epoch is what the driver reported, and where the cluster stood.
@@ -51,7 +54,7 @@ type NodeResult struct {
 
 // endEpoch closes an epoch that the driver reports.
 func (w *world) endEpoch(e train.Epoch) {
-	total := Epoch{Epoch: e, Time: w.now(), Trained: w.nodes[0].lead.training.Total(w.now()),
+	total := Epoch{Epoch: e, Time: w.now(), Trained: w.life.trained + w.nodes[0].lead.training.Total(w.now()),
 		Cores: time.Duration(w.work)}
 	for _, n := range w.nodes {
 		spent := n.meter.Spent(w.now())
@@ -82,9 +85,9 @@ func (w *world) result() (*Result, error) {
 	if err := o.Failure("run experiment"); err != nil {
 		return nil, err
 	}
-	r := &Result{Epochs: w.epochs, Time: w.now(), Trained: l.training.Total(w.now()), Cores: time.Duration(w.work),
+	r := &Result{Epochs: w.epochs, Time: w.now(), Trained: w.life.trained + l.training.Total(w.now()), Cores: time.Duration(w.work),
 		Events: w.events, Kernels: vec.Kernels(), Commits: o.Commits, Sent: o.Counts.Sent, Applied: o.Counts.Applied,
-		Dropped: o.Counts.Dropped, Staleness: o.Counts.Staleness[:], Arrivals: w.arrivals()}
+		Dropped: o.Counts.Dropped, Staleness: o.Counts.Staleness[:], Arrivals: w.arrivals(), Script: w.happen.list, Lives: w.life.number + 1}
 	for _, n := range w.nodes {
 		spent := n.meter.Spent(w.now())
 		r.Phases.Add(&spent)

@@ -15,29 +15,29 @@ import (
 	"bellows/train"
 )
 
-// script is a job that computes nothing: every task of its splits reads all rows of a table, visits one item and changes
+// toy is a job that computes nothing: every task of its splits reads all rows of a table, visits one item and changes
 // all rows.
-type script struct {
+type toy struct {
 	splits, clocks int
 	rows, width    int
 	staleness      table.Consistency
 	fail           func(t *train.Task) error // called by every task; nil: none fails
 }
 
-func (s script) job() train.Job {
+func (s toy) job() train.Job {
 	return train.Job{
 		Tables: []table.Schema{{Name: "shared", Rows: s.rows, Width: s.width, Consistency: s.staleness}},
 		Splits: s.splits,
 		Items:  func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} },
 		Driver: &train.Clocks{Splits: s.splits, Count: s.clocks},
 		NewExecutor: func(bellows.SplitID) (train.Executor, error) {
-			return &scripted{script: s, delta: make([]float32, s.rows*s.width)}, nil
+			return &scripted{toy: s, delta: make([]float32, s.rows*s.width)}, nil
 		},
 	}
 }
 
 type scripted struct {
-	script
+	toy
 	delta []float32
 }
 
@@ -59,7 +59,7 @@ var millisecond = lab.Costs{Item: 1e6}
 
 func TestAStragglerSlowsBSPByItsFactor(t *testing.T) {
 	t.Parallel()
-	s := script{splits: 4, clocks: 20, rows: 10, width: 2}
+	s := toy{splits: 4, clocks: 20, rows: 10, width: 2}
 	for _, c := range []struct {
 		slow lab.Pattern
 		want time.Duration
@@ -79,7 +79,7 @@ func TestAStragglerSlowsBSPByItsFactor(t *testing.T) {
 func TestStalenessHidesAStragglerThatPasses(t *testing.T) {
 	t.Parallel()
 	slow := lab.Rotating(4, 4*time.Millisecond, 4)
-	s := script{splits: 4, clocks: 100, rows: 10, width: 2}
+	s := toy{splits: 4, clocks: 100, rows: 10, width: 2}
 	bsp := run(t, lab.Config{Job: s.job(), Site: machines(4), Costs: millisecond, Slow: slow})
 	// Each node alone: of 16 ms it is slow for 4, in which it does one clock instead of 4.
 	alone := 100 * 16 * time.Millisecond / 13
@@ -110,7 +110,7 @@ func TestALinkTakesAsLongAsItsBytes(t *testing.T) {
 	t.Parallel()
 	const rate = 1e6
 	on := func(rows int, latency time.Duration) *lab.Result {
-		s := script{splits: 1, clocks: 5, rows: rows, width: 10}
+		s := toy{splits: 1, clocks: 5, rows: rows, width: 10}
 		site := lab.Site{Latency: latency, Machines: []lab.Machine{{Cores: 1, Up: rate, Down: rate}, {Cores: 1, Up: rate, Down: rate}},
 			Nodes: []lab.Node{{Lanes: 1}, {Machine: 1, Slots: 1}}}
 		return run(t, lab.Config{Job: s.job(), Site: site, Tick: time.Hour}) // nothing else is on the links
@@ -140,7 +140,7 @@ func TestALinkTakesAsLongAsItsBytes(t *testing.T) {
 
 func TestNodesOfAMachineShareItsCores(t *testing.T) {
 	t.Parallel()
-	s := script{splits: 6, clocks: 10, rows: 10, width: 2}
+	s := toy{splits: 6, clocks: 10, rows: 10, width: 2}
 	for cores, want := range map[int]time.Duration{1: 60 * time.Millisecond, 2: 30 * time.Millisecond, 3: 20 * time.Millisecond} {
 		r := run(t, lab.Config{Job: s.job(), Site: lab.Processes(3, cores, 3), Costs: millisecond})
 		if d := r.Time - want; d.Abs() > time.Microsecond {
@@ -157,7 +157,7 @@ func TestNodesOfAMachineShareItsCores(t *testing.T) {
 
 func TestMessagesCostTheirNode(t *testing.T) {
 	t.Parallel()
-	s := script{splits: 1, clocks: 4, rows: 10, width: 2}
+	s := toy{splits: 1, clocks: 4, rows: 10, width: 2}
 	site := lab.Site{Machines: []lab.Machine{{Cores: 1}, {Cores: 1}}, Nodes: []lab.Node{{Lanes: 1}, {Machine: 1, Slots: 1}}}
 	r := run(t, lab.Config{Job: s.job(), Site: site, Costs: lab.Costs{Send: 1000, Receive: 2000, SendByte: 1, ReceiveByte: 2, Local: 5000}})
 	want := time.Duration(0)
@@ -181,7 +181,7 @@ func TestMessagesCostTheirNode(t *testing.T) {
 // machines of which other work takes half.
 func TestSlowNodeHandlesMessagesSlowly(t *testing.T) {
 	t.Parallel()
-	s := script{splits: 2, clocks: 10, rows: 10, width: 2}
+	s := toy{splits: 2, clocks: 10, rows: 10, width: 2}
 	cfg := lab.Config{Job: s.job(), Site: machines(2), Costs: lab.Costs{Send: 1000, Receive: 2000, Local: 3000}, Tick: time.Hour}
 	usual := run(t, cfg).Time
 	cfg.Job, cfg.Slow = s.job(), lab.Constant(3, 0, 1, 2)
@@ -197,7 +197,7 @@ func TestSlowNodeHandlesMessagesSlowly(t *testing.T) {
 // TestLoadPassesAfterPart lets other work take half of each machine for 10 of each 40 ms.
 func TestLoadPassesAfterPart(t *testing.T) {
 	t.Parallel()
-	s := script{splits: 4, clocks: 70, rows: 10, width: 2}
+	s := toy{splits: 4, clocks: 70, rows: 10, width: 2}
 	r := run(t, lab.Config{Job: s.job(), Site: machines(4), Costs: millisecond, Load: lab.Bursts(0.5, 40*time.Millisecond, 0.25)})
 	if d := r.Time - 80*time.Millisecond; d.Abs() > time.Microsecond { // of each 40 ms, 5 are lost
 		t.Errorf("70 clocks of 1 ms take %v", r.Time)
@@ -207,7 +207,7 @@ func TestLoadPassesAfterPart(t *testing.T) {
 // TestSlicesKeepWorkOfCores runs three tasks on one core in slices of 1 ms: the last ends as late as all of them take.
 func TestSlicesKeepWorkOfCores(t *testing.T) {
 	t.Parallel()
-	s := script{splits: 3, clocks: 10, rows: 10, width: 2}
+	s := toy{splits: 3, clocks: 10, rows: 10, width: 2}
 	site := lab.Processes(3, 1, 3)
 	site.Slice = time.Millisecond
 	r := run(t, lab.Config{Job: s.job(), Site: site, Costs: lab.Costs{Item: 4e6, Local: 1000}})
@@ -220,7 +220,7 @@ var errScript = errors.New("the script fails here")
 
 func TestAnExperimentThatCannotGoOnSaysWhy(t *testing.T) {
 	t.Parallel()
-	s := script{splits: 4, clocks: 5, rows: 10, width: 2}
+	s := toy{splits: 4, clocks: 5, rows: 10, width: 2}
 	failing := s
 	failing.fail = func(t *train.Task) error {
 		if t.Split() == 2 && t.Clock() == 3 {
@@ -269,7 +269,7 @@ func (d *onlyOne) DispatchInitialTasks(to *train.Dispatcher) {
 func TestAJobThatHangsIsNamed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		job := script{splits: 2, rows: 10, width: 2}.job()
+		job := toy{splits: 2, rows: 10, width: 2}.job()
 		job.Driver = &onlyOne{train.Clocks{Splits: 2, Count: 2}}
 		_, err := lab.Run(lab.Config{Job: job, Site: machines(2), Costs: millisecond})
 		if err == nil || !strings.Contains(err.Error(), "hangs after 1ms: 1 tasks wait, the first of them clock 1 of split 0 at node 1") {
@@ -281,7 +281,7 @@ func TestAJobThatHangsIsNamed(t *testing.T) {
 // TestSignsOfLifeAreInTheTraffic runs a job of 20 s, in which every node but the first says so with each tick, and is answered.
 func TestSignsOfLifeAreInTheTraffic(t *testing.T) {
 	t.Parallel()
-	s := script{splits: 4, clocks: 2, rows: 10, width: 2}
+	s := toy{splits: 4, clocks: 2, rows: 10, width: 2}
 	control := func(tick time.Duration) int64 {
 		r := run(t, lab.Config{Job: s.job(), Site: machines(4), Costs: lab.Costs{Item: 1e10}, Tick: tick})
 		frames := int64(0)

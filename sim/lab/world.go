@@ -15,36 +15,55 @@ import (
 	"bellows/core/shell"
 	"bellows/link/wire"
 	"bellows/sim/internal/msgcopy"
+	"bellows/sim/internal/reshaping"
 	"bellows/sim/internal/virtual"
 	"bellows/sim/lab/link"
 	"bellows/train"
 )
 
-// world is a job on a site, and all that happens there. Its time is in nanoseconds.
+// world is one life of a job on a site, and all that happens there. Its time is in nanoseconds.
 type world struct {
+	account
+	progress
 	cfg        *Config
+	life       life
 	agenda     virtual.Agenda[event]
-	common     core.Job     // what the actors are made of, and the route that the job began with
-	route      *route.Route // of now
+	common     core.Job     // what the actors are made of, and the route that the life began with
+	route      *route.Route // the current one of node 0
 	growth     growth
+	happen     happenings
+	cuts       cuts
+	shape      *reshaping.Shaper // nil: no node was asked to leave or to switch
 	machines   []*machine
 	nodes      []*node
 	coroutines []*taskCoroutine // per split
 	links      *link.Net[*frame]
-	batch      wire.Batch  // to encode with
-	joiner     wire.Joiner // and to decode
-
+	codec      codec
 	goroutines sync.WaitGroup
-	sum        msgcopy.Hash // of everything that happened
-	events     int64
-	work       float64       // nanoseconds of cores that were asked for
-	under      int           // messages and computing tasks that are under way, but for signs of life
-	stirred    int64         // how often that has changed
-	seen       int64         // stirred, at the last tick
-	stirredAt  time.Duration // when it last has
-	epochs     []Epoch
-	before     Epoch // what epochs are counted from
 	err        error
+}
+
+// codec encodes and decodes what passes between nodes.
+type codec struct {
+	batch  wire.Batch
+	joiner wire.Joiner
+}
+
+// account is what is counted over all lives of a job.
+type account struct {
+	sum    msgcopy.Hash // of everything that happened
+	events int64
+	work   float64 // nanoseconds of cores that were asked for
+	epochs []Epoch
+	before Epoch // what epochs are counted from
+}
+
+// progress shows whether a job hangs.
+type progress struct {
+	under     int           // messages and computing tasks that are under way, but for signs of life
+	stirred   int64         // how often that has changed
+	seen      int64         // stirred, at the last tick
+	stirredAt time.Duration // when it last has
 }
 
 // event is something that is due.
@@ -54,6 +73,9 @@ type event struct {
 	node    *node
 	frame   *frame
 	link    link.Event[*frame]
+	storing *storing
+	cut     *cut
+	do      func()
 	stamp   uint32
 }
 
@@ -69,6 +91,13 @@ const (
 	nodeCalled              // node 0 is told to have another node come
 	nodeStarts              // the process of a node that joins is up
 	nodeAnswers             // the node answers its call
+	scriptEvent             // an event of the script
+	nodeLost                // node 0 learns of a death
+	cutDue                  // a cut is to be taken
+	partStored              // a node has stored a partition of a cut
+	cutStored               // a cut is safe
+	leadObeys               // node 0 carries out what its shell wants
+	later                   // do is called
 )
 
 // Run runs an experiment to its end. An error says why the job ended early, as it would in production; or what is
@@ -86,27 +115,47 @@ func Run(cfg Config) (*Result, error) {
 		return nil, err
 	}
 	cfg.Job = together(cfg.Job)
-	w, err := newWorld(&cfg)
+	w, err := newWorld(&cfg, nil, life{})
 	if err != nil {
 		return nil, err
 	}
-	here := len(cfg.Site.Nodes) // others come later
+	for {
+		w.begin()
+		w.run()
+		next, err := w.next()
+		if closed := w.close(); err == nil {
+			err = closed
+		}
+		if err != nil {
+			return nil, err
+		}
+		if next == nil {
+			return w.result()
+		}
+		w = next
+	}
+}
+
+// begin sets the nodes of the site going; others come later.
+func (w *world) begin() {
+	here := len(w.cfg.Site.Nodes)
 	for _, n := range w.nodes[:here] {
-		n.meter.Compute(0, 0) // slots are idle from the beginning on
+		n.meter.Compute(w.now(), 0) // slots are idle from the beginning on
 	}
 	for _, n := range w.nodes[:here] {
 		n.begin()
 	}
-	w.agenda.After(int64(cfg.Tick), event{what: allTick})
-	w.run()
-	if err := w.close(); err != nil {
-		return nil, err
-	}
-	return w.result()
+	w.agenda.After(int64(w.cfg.Tick), event{what: allTick})
 }
 
-func newWorld(cfg *Config) (*world, error) {
-	w := &world{cfg: cfg, coroutines: make([]*taskCoroutine, cfg.Job.Splits)}
+// newWorld makes a life of a job; before is the one before it, nil for the first.
+func newWorld(cfg *Config, before *world, l life) (*world, error) {
+	w := &world{cfg: cfg, life: l, coroutines: make([]*taskCoroutine, cfg.Job.Splits)}
+	w.cuts.open = map[bellows.CommitNumber]*cut{}
+	if before != nil {
+		w.account, w.happen, w.cuts.last = before.account, before.happen, before.cuts.last
+		w.before = Epoch{}
+	}
 	for _, m := range cfg.Site.Machines {
 		w.addMachine(m)
 	}
@@ -142,6 +191,15 @@ func newWorld(cfg *Config) (*world, error) {
 		}
 	}
 	w.addGrowth()
+	for i := range cfg.Script {
+		if err := cfg.Script[i].Check(len(cfg.Site.Nodes), cfg.Job.Splits, w.route.Partitions()); err != nil {
+			return nil, bellows.Errorf(bellows.Config, "run experiment", "", "event %d of the script: %w", i, err)
+		}
+	}
+	w.addScript()
+	if before != nil {
+		return w, w.restore(w.cuts.last)
+	}
 	return w, nil
 }
 
@@ -157,7 +215,7 @@ func (w *world) addNode(n Node) *node {
 }
 
 // now is the time since the job began.
-func (w *world) now() time.Duration { return time.Duration(w.agenda.Now()) }
+func (w *world) now() time.Duration { return w.life.start + time.Duration(w.agenda.Now()) }
 
 // run lets everything happen until the job is over.
 func (w *world) run() {
@@ -172,24 +230,44 @@ func (w *world) run() {
 			return
 		}
 		w.events++
-		switch e.what {
-		case machineTick:
-			w.machineTicks(e.machine, e.stamp)
-		case linkEvent:
-			w.links.Happen(e.link)
-		case frameIn:
-			e.frame.to.arrives(e.frame)
-		case nodeWakes:
-			e.node.awake()
-		case allTick:
-			w.tick()
-		case nodeCalled:
-			w.invite()
-		case nodeStarts:
-			w.starts(e.node)
-		case nodeAnswers:
-			w.answers(e.node)
-		}
+		w.happenNext(&e)
+	}
+}
+
+// happenNext carries out an event.
+func (w *world) happenNext(e *event) {
+	switch e.what {
+	case machineTick:
+		w.machineTicks(e.machine, e.stamp)
+	case linkEvent:
+		w.links.Happen(e.link)
+	case frameIn:
+		e.frame.to.arrives(e.frame)
+	case nodeWakes:
+		e.node.awake()
+	case allTick:
+		w.tick()
+	case nodeCalled:
+		w.invite()
+	case nodeStarts:
+		w.starts(e.node)
+	case nodeAnswers:
+		w.answers(e.node)
+	case scriptEvent:
+		w.happens(int(e.stamp))
+	case nodeLost:
+		w.lost(e.node)
+	case cutDue:
+		w.takeCut()
+	case partStored:
+		w.stored(e.storing)
+	case cutStored:
+		w.keepCut(e.cut)
+	case leadObeys:
+		w.nodes[0].lead.obey()
+		w.nodes[0].settle()
+	case later:
+		e.do()
 	}
 }
 
@@ -202,7 +280,7 @@ func (w *world) fail(err error) {
 
 // tick tells all nodes the time. A job in which nothing has come about since the last time, and nothing is under way, hangs.
 func (w *world) tick() {
-	if w.under == 0 && w.seen == w.stirred {
+	if w.seen == w.stirred && (w.under == 0 && w.life.deaths == 0 || w.life.deaths > 0 && w.now()-w.stirredAt > stillMost) {
 		w.fail(bellows.Errorf(bellows.Bug, "run experiment", "", "the job hangs after %v: %s", w.stirredAt, w.hanging()))
 		return
 	}
@@ -212,6 +290,9 @@ func (w *world) tick() {
 	}
 	w.agenda.After(int64(w.cfg.Tick), event{what: allTick})
 }
+
+// stillMost is how long nothing may happen in a job that has lost nodes, and with them messages that were under way.
+const stillMost = time.Hour
 
 // stirs notes that something that others may wait for begins, or with a negative number ends.
 func (w *world) stirs(by int) {
@@ -262,8 +343,8 @@ func (w *world) hanging() string {
 // close ends all goroutines and closes the executors.
 func (w *world) close() error {
 	for _, n := range w.nodes {
-		if n.runner != nil && !n.closed { // one that has been told already does not mind
-			n.runner.Step([]wire.Envelope{{From: wire.ControllerAt(), To: wire.ClientAt(n.id), Message: &wire.End{}}})
+		if n.runner != nil && !n.closed { // one that knows already ignores it
+			n.endJob()
 		}
 	}
 	for _, c := range w.coroutines {

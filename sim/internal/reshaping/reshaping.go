@@ -59,6 +59,9 @@ type Shaper struct {
 	asks    []*ask
 	refused map[string]int // how often each step was refused since the last ask
 	over    bool
+
+	// OnAnswer is called with every answer; nil: not.
+	OnAnswer func(o *reshape.Outcome)
 }
 
 // op is an Op that is under way.
@@ -84,11 +87,12 @@ func New(t *trace.Trace, c *coverage.Coverage, job Job) *Shaper {
 	return &Shaper{Trace: t, Coverage: c, job: job, machine: reshape.New(l), limits: l, refused: map[string]int{}}
 }
 
-// Ask asks the machine for something. It reports whether the job could be asked.
-func (d *Shaper) Ask(a reshape.Ask) bool {
+// Ask asks the machine for something, and returns its number. It reports whether the job could be asked. The answer may come before it
+// returns.
+func (d *Shaper) Ask(a reshape.Ask) (id reshape.AskID, taken bool) {
 	f, known := d.job.Facts()
 	if !known || d.over {
-		return false
+		return 0, false
 	}
 	var fx reshape.Effects
 	d.machine.Tick(d.job.Millis(), &fx)
@@ -101,7 +105,7 @@ func (d *Shaper) Ask(a reshape.Ask) bool {
 	clear(d.refused)
 	d.Hit("reshape-asked")
 	d.carryOut(&fx)
-	return true
+	return one.id, true
 }
 
 // Tick tells the machine the time.
@@ -212,6 +216,9 @@ func (d *Shaper) answered(o *reshape.Outcome) {
 	}
 	a := d.asks[at]
 	a.answered = true
+	if d.OnAnswer != nil {
+		d.OnAnswer(o)
+	}
 	d.HitIf("reshape-superseded", o.Superseded)
 	d.HitIf("reshape-not-all-done", o.Err != "" && !o.Bad && !o.Superseded && !d.over)
 	if o.Err != "" {

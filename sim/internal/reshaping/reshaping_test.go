@@ -104,7 +104,7 @@ func TestDrainEmptiesAndRemovesNode(t *testing.T) {
 	t.Parallel()
 	j := newJob()
 	d := newShaper(j)
-	if !d.Ask(reshape.Ask{Drain: &reshape.Drain{Node: 2}}) {
+	if _, taken := d.Ask(reshape.Ask{Drain: &reshape.Drain{Node: 2}}); !taken {
 		t.Fatal("the job cannot be asked")
 	}
 	j.run(d)
@@ -147,7 +147,8 @@ func TestEndOfJobAnswersAll(t *testing.T) {
 	d := newShaper(j)
 	d.Ask(reshape.Ask{Drain: &reshape.Drain{Node: 2}})
 	j.over = true
-	if d.Look(true); d.Violation != "" || len(d.Unanswered()) > 0 || d.Ask(reshape.Ask{Drain: &reshape.Drain{Node: 1}}) {
+	d.Look(true)
+	if _, taken := d.Ask(reshape.Ask{Drain: &reshape.Drain{Node: 1}}); d.Violation != "" || len(d.Unanswered()) > 0 || taken {
 		t.Errorf("%q, %d unanswered", d.Violation, len(d.Unanswered()))
 	}
 }
