@@ -126,7 +126,7 @@ func TestMetricsFollowTheRules(t *testing.T) {
 	}
 }
 
-func TestStrangersAreTurnedAway(t *testing.T) {
+func TestUnknownCallersAreRejected(t *testing.T) {
 	t.Parallel()
 	s := serve(t, fixed, api.NewFeed())
 	for host, want := range map[string]int{"localhost": 200, "localhost:80": 200, "127.0.0.1:1": 200, "[::1]": 200, "[::1]:7": 200,
@@ -154,7 +154,7 @@ func TestAStatusThatCannotBeMade(t *testing.T) {
 	}
 }
 
-// TestQuestionsAreBounded asks 40 at once, of which none is answered before the last has come.
+// TestQuestionsAreBounded sends 40 requests at once; none is answered before the last has arrived.
 func TestQuestionsAreBounded(t *testing.T) {
 	t.Parallel()
 	const asked, room = 40, 32

@@ -58,7 +58,7 @@ type Progress struct {
 // Checkpoint is the last cut of a job that is there, and what was done since.
 type Checkpoint struct {
 	Era     uint32  `json:"era"`    // of the run's attempts
-	Commit  uint64  `json:"commit"` // its record; 0: there is none yet
+	Commit  uint64  `json:"commit"` // its record; 0: none yet
 	Bytes   int64   `json:"bytes"`  // that were written for it
 	Age     float64 `json:"age_seconds"`
 	Units   int64   `json:"units_since"`   // that count: of a split in a clock, or a part of it
@@ -118,7 +118,7 @@ type Node struct {
 	Slots      int      `json:"slots"`      // compute slots
 	Splits     int      `json:"splits"`     // that are active there
 	Partitions int      `json:"partitions"` // that it owns
-	// Heard is the time in seconds since its counters were made; negative: there are none yet.
+	// Heard is the time in seconds since its counters were made; negative: none yet.
 	Heard float64 `json:"heard_seconds"`
 	Counters
 	Sent map[string]Flow `json:"sent"` // traffic by class, counted where it left

@@ -26,7 +26,7 @@ type Client struct {
 	identity *secure.Identity // in the place of the token; nil: a user
 	tls      *tls.Config
 	http     *http.Client
-	pid      int                                       // of a manager of this machine, whose lock was held; 0: it may be on any machine
+	pid      int                                       // of a manager on this machine that held its lock; 0: it may be on any machine
 	program  string                                    // what the user calls, where there is a pid
 	stopped  time.Duration                             // after which a manager that is stopped is not waited for
 	rest     func(context.Context, time.Duration) bool // waits before a follower comes again
@@ -94,8 +94,8 @@ func Find(state, where, token, program string) (*Client, error) {
 	return c, nil
 }
 
-// NewClient returns a user's client of the manager at an address. The token is shown to nobody but that one, whom it
-// knows by its authority.
+// NewClient returns a user's client of the manager at an address. The token is sent only to that manager, which its
+// authority identifies.
 func NewClient(address string, token secure.Token) *Client {
 	c := &Client{Address: address, token: token, tls: secure.Pinned(token)}
 	return c.begin()
@@ -269,7 +269,7 @@ func (c *Client) ask(ctx context.Context, within time.Duration, method, path str
 		return c.refused(answer.StatusCode, text)
 	}
 	if err := json.Unmarshal(text, to); err != nil {
-		return c.stranger(err)
+		return c.unknownPeer(err)
 	}
 	return nil
 }
@@ -277,13 +277,13 @@ func (c *Client) ask(ctx context.Context, within time.Duration, method, path str
 func (c *Client) refused(code int, text []byte) error {
 	var f fault
 	if err := decode(text, &f); err != nil || f.Code == 0 {
-		return c.stranger(fmt.Errorf("it answers %d %s", code, http.StatusText(code)))
+		return c.unknownPeer(fmt.Errorf("it answers %d %s", code, http.StatusText(code)))
 	}
 	return f.err()
 }
 
-// stranger returns the error of an answer that is none of a manager.
-func (c *Client) stranger(err error) error {
+// unknownPeer returns the error of an answer that does not come from a manager.
+func (c *Client) unknownPeer(err error) error {
 	return bellows.Errorf(bellows.Unavailable, "ask", "the cluster at "+c.Address, "the process that answers is not the manager of a cluster: %w", err).Hinted("see whether the address is right")
 }
 
@@ -404,7 +404,7 @@ func (f *following) connect(ctx context.Context) (code int, err error) {
 		silence.Reset(silenceMost)
 		var frame Frame
 		if err := decode(lines.Bytes(), &frame); err != nil {
-			return 0, f.stranger(err)
+			return 0, f.unknownPeer(err)
 		}
 		switch {
 		case frame.Exit != nil:
@@ -467,7 +467,7 @@ func (c *Client) Session(ctx context.Context, path string, hello Hello) (*Sessio
 		err = m.Err()
 	}
 	if err == nil && m.Welcome == nil {
-		err = c.stranger(errors.New("it does not welcome this process"))
+		err = c.unknownPeer(errors.New("it does not welcome this process"))
 	}
 	if !stop() { // the connection is closed for that
 		err = c.unreachable(ctx, context.Cause(ctx))

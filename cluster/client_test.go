@@ -31,7 +31,7 @@ func fake(t *testing.T, answer http.HandlerFunc) *Client {
 	return NewClient(server.Address, server.Token)
 }
 
-// silent says nothing until whoever asks has gone, or the test is over.
+// silent does not answer until the caller has gone or the test is over.
 func silent(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
 // TestQuestionsAreAsked, with the token, each under its path, and answered with what the manager says.
@@ -70,7 +70,8 @@ func TestQuestionsAreAsked(t *testing.T) {
 	}
 }
 
-// TestErrorsSayWhatToDo: what a manager refuses comes as it says it; what is none, what is not there and what is over are told apart, whatever is asked.
+// TestErrorsSayWhatToDo checks that a manager's refusal arrives as sent, and that other peers, missing ones and lost
+// ones are distinguished for every request.
 func TestErrorsSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	gone, err := net.Listen("tcp", "127.0.0.1:0")
@@ -118,7 +119,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// TestClientMayDisconnect: a question that is cancelled says so, and one that takes too long.
+// TestClientMayDisconnect checks the errors of a cancelled request, and of one that takes too long.
 func TestClientMayDisconnect(t *testing.T) {
 	t.Parallel()
 	c := fake(t, silent)
@@ -139,7 +140,7 @@ func TestClientMayDisconnect(t *testing.T) {
 	}
 }
 
-// TestOutputIsFollowed to its end and its code; who takes it may end it, and a manager that goes is named.
+// TestOutputIsFollowed to its end and its code. The reader may stop it, and a lost manager is named.
 func TestOutputIsFollowed(t *testing.T) {
 	t.Parallel()
 	frames := "{\"out\":\"YQ==\"}\n{}\n{\"err\":\"Yg==\"}\n"
@@ -187,7 +188,7 @@ func TestOutputIsFollowed(t *testing.T) {
 	}
 }
 
-// answers is a transport of which each request gets the next of some answers; the last one stays.
+// answers is a transport that gives each request the next of some answers; the last one repeats.
 type answers []func() (*http.Response, error)
 
 func (a *answers) RoundTrip(*http.Request) (*http.Response, error) {
@@ -198,8 +199,8 @@ func (a *answers) RoundTrip(*http.Request) (*http.Response, error) {
 	return next()
 }
 
-// TestOutputOfALostManager checks that a follower whose connection was cut says that the manager is lost, whatever is at its address then. Before anything
-// was cut, the error is what that is.
+// TestOutputOfALostManager checks that a follower whose connection was cut reports a lost manager, whatever is at its
+// address then. Before any cut, the error describes that.
 func TestOutputOfALostManager(t *testing.T) {
 	t.Parallel()
 	cut := func() (*http.Response, error) {
@@ -228,7 +229,8 @@ func TestOutputOfALostManager(t *testing.T) {
 	}
 }
 
-// TestASessionBegins with hello and a welcome; a refusal, another word and an end are told apart, and a call may be given up.
+// TestASessionBegins with hello and a welcome. A refusal, another message and an end are distinguished, and a call may
+// be cancelled.
 func TestASessionBegins(t *testing.T) {
 	t.Parallel()
 	hello := Hello{Slots: 2, PID: 3}
@@ -263,7 +265,7 @@ func TestASessionBegins(t *testing.T) {
 		t.Fatal(w, err)
 	}
 	if m, err := s.Receive(); err != nil || m.PID != 8 {
-		t.Errorf("behind the welcome: %+v, %v", m, err)
+		t.Errorf("after the welcome: %+v, %v", m, err)
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
@@ -344,7 +346,7 @@ func TestFindMeansOneCluster(t *testing.T) {
 	find("127.0.0.1:8", other.Text(), 0, "")
 }
 
-// drawn returns a token of an authority that nobody has.
+// drawn returns a token of a random authority.
 func drawn(t *testing.T) secure.Token {
 	t.Helper()
 	a, err := secure.NewAuthority("a test")

@@ -72,7 +72,7 @@ func TestFolderPermissions(t *testing.T) {
 	}
 }
 
-// TestTheRecordIsKept until it is forgotten, with the token; one that is not there is none, and one that nobody can read is an error.
+// TestTheRecordIsKept, with the token, until it is removed. A missing one is nil, and an unreadable one is an error.
 func TestTheRecordIsKept(t *testing.T) {
 	t.Parallel()
 	f := made(t)
@@ -120,7 +120,7 @@ func TestTheRecordIsKept(t *testing.T) {
 	}
 }
 
-// TestOneManagerHoldsAFolder, and is up as long as it does; all that it has started hold another lock together, and who waits for their end waits for that.
+// TestOneManagerHoldsAFolder while it is up. All its processes share another lock, by which their end is awaited.
 func TestOneManagerHoldsAFolder(t *testing.T) {
 	t.Parallel()
 	f := made(t)

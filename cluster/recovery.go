@@ -23,7 +23,7 @@ type Recovery struct {
 	NoticedBy string    `json:"noticed_by"`
 	// that had counted since the last checkpoint; -1: unknown to all living processes
 	Units    int64   `json:"lost_units"`
-	Seconds  float64 `json:"lost_seconds"` // of training since then; unknown likewise
+	Seconds  float64 `json:"lost_seconds"` // of training since then, or unknown
 	TookOver string  `json:"took_over"`
 	InRow    int     `json:"in_a_row"` // with no new checkpoint in between, this one included
 }
@@ -43,7 +43,7 @@ const RecoveriesKept = 8
 
 // Progress is what the process that leads a job says of it, each second and when something has come about.
 type Progress struct {
-	Checkpoint *Checkpoint `json:"checkpoint,omitempty"` // the last; nil: there is none
+	Checkpoint *Checkpoint `json:"checkpoint,omitempty"` // the last; nil: none
 	Units      int64       `json:"units"`                // since then that count
 	Seconds    float64     `json:"seconds"`              // of training since then
 	InRow      int         `json:"in_a_row"`

@@ -16,7 +16,7 @@ import (
 	"bellows"
 )
 
-// pair returns both ends of a session. What is sent waits until the other end receives.
+// pair returns both ends of a session. A message waits until the other end receives it.
 func pair(t *testing.T) (a, b *Session) {
 	x, y := net.Pipe()
 	a, b = NewSession(x, strings.NewReader("")), NewSession(y, strings.NewReader(""))
@@ -27,7 +27,7 @@ func pair(t *testing.T) (a, b *Session) {
 	return a, b
 }
 
-// TestAMessageTravels with all that it has, behind what was read early, and behind pulses.
+// TestAMessageTravels with all its fields, after bytes that were read early, and after heartbeats.
 func TestAMessageTravels(t *testing.T) {
 	t.Parallel()
 	x, y := net.Pipe()
@@ -50,8 +50,8 @@ func TestAMessageTravels(t *testing.T) {
 	}
 }
 
-// TestLinesOfStrangersAreRefused: what is no message, has fields that nobody knows, or is too long.
-func TestLinesOfStrangersAreRefused(t *testing.T) {
+// TestForeignLinesAreRefused: lines that are not messages, have unknown fields, or are too long.
+func TestForeignLinesAreRefused(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]bellows.Kind{
 		`{"pid":1}`:                bellows.Bug,
@@ -75,7 +75,8 @@ func TestLinesOfStrangersAreRefused(t *testing.T) {
 	}
 }
 
-// TestASessionEnds once, for both: who sends or receives then is told that the other is lost; a message that is too long is the sender's own fault.
+// TestASessionEnds once, for both. Later calls fail with the loss of the other side; a message that is too long is the
+// sender's error.
 func TestASessionEnds(t *testing.T) {
 	t.Parallel()
 	x, y := connected(t)
@@ -131,7 +132,8 @@ var errBadClose = errors.New("it does not close")
 
 func (b badClose) Close() error { return errors.Join(b.Conn.Close(), errBadClose) }
 
-// TestSilenceEndsASession: a side says that it is there as long as it is; who says nothing is lost, and so is who does not read.
+// TestSilenceEndsASession: a side sends heartbeats while it lives. A silent side is lost, and so is one that does not
+// read.
 func TestSilenceEndsASession(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -164,7 +166,7 @@ func TestSilenceEndsASession(t *testing.T) {
 		}
 		b, _ := pair(t)
 		began = time.Now()
-		<-b.over // a pulse that nobody takes
+		<-b.over // a pulse without a reader
 		if took := time.Since(began); took != pulseEvery+sendWithin {
 			t.Errorf("over after %v", took)
 		}
@@ -190,7 +192,8 @@ type addressed struct{ net.Conn }
 
 func (addressed) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 9), Port: 1} }
 
-// TestErrorsTravel as replies and as refusals: kind, sentence and hint are those of who found them; what nobody classified is a bug, and what is said is printable.
+// TestErrorsTravel as replies and as refusals, with their kind, sentence and hint. An error without a kind is a bug,
+// and all text is printable.
 func TestErrorsTravel(t *testing.T) {
 	t.Parallel()
 	for k := bellows.Bug; k <= bellows.Interrupted; k++ {
@@ -218,7 +221,8 @@ func TestErrorsTravel(t *testing.T) {
 	}
 }
 
-// TestPromptSilenceDetection: it is there for as long as it says so, and gone within 3 s, but not within 2.5 s, of when it is stopped.
+// TestPromptSilenceDetection: a side is present while it sends, and lost within 3 s, but not within 2.5 s, after it is
+// stopped.
 func TestPromptSilenceDetection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -236,7 +240,8 @@ func TestPromptSilenceDetection(t *testing.T) {
 	})
 }
 
-// asleep is a connection whose reader slept for longer than the other side may be silent: the time is over, and all is there that has come meanwhile.
+// asleep is a connection whose reader slept for longer than the other side may be silent: the time is over, and all
+// messages that arrived meanwhile are there.
 type asleep struct {
 	net.Conn
 	slept bool

@@ -13,8 +13,8 @@ import (
 	"bellows/link/secure"
 )
 
-// TestStoppedManagerIsNotAwaited asks one that never answers, whose process is stopped: the error says so, and what to do. One that computes is
-// waited for, and one that is let go on.
+// TestStoppedManagerIsNotAwaited calls a manager that never answers, because its process is stopped: the error says so,
+// and what to do. A manager that computes, or that was continued, is awaited.
 func TestStoppedManagerIsNotAwaited(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

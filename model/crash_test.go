@@ -178,7 +178,7 @@ func TestSaveIntoAFile(t *testing.T) {
 	}
 }
 
-// TestSaveSparesFilesOfOthers makes files of somebody's under the names of ids, before any model and beside one.
+// TestSaveSparesFilesOfOthers makes foreign files under the names of ids, before any model and next to one.
 func TestSaveSparesFilesOfOthers(t *testing.T) {
 	t.Parallel()
 	for name, dir := range map[string]string{"users.txt": t.TempDir(), "vocab.txt": save(t, sample())} {

@@ -74,7 +74,7 @@ func parseManifest(text []byte) (*manifest, error) {
 		return nil, fmt.Errorf("it is not a manifest: %w", err)
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return nil, errors.New("it goes on after its last }")
+		return nil, errors.New("it has text after its last }")
 	}
 	if err := m.checkSum(text); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func parseManifest(text []byte) (*manifest, error) {
 func (m *manifest) checkSum(text []byte) error {
 	at := bytes.LastIndex(text, []byte(m.SHA256))
 	if !hexSum.MatchString(m.SHA256) || at < 0 {
-		return errors.New("it has no checksum of itself")
+		return errors.New("it has no checksum")
 	}
 	plain := bytes.Clone(text)
 	copy(plain[at:], noSum)

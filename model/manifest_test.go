@@ -40,7 +40,7 @@ func TestParseManifestRefuses(t *testing.T) {
 	}
 }
 
-// summed gives a text the sum of itself.
+// summed gives a text its checksum.
 func summed(text string) []byte {
 	sum := sha256.Sum256([]byte(text))
 	return []byte(strings.Replace(text, noSum, hex.EncodeToString(sum[:]), 1))

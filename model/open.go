@@ -144,7 +144,7 @@ func missing(name string, err error) error {
 	}
 	hint := damagedHint
 	if errors.Is(err, fs.ErrPermission) {
-		hint = "change its permissions, or ask whoever owns it"
+		hint = "change its permissions, or ask its owner"
 	}
 	return &bellows.Error{Kind: kind, Op: "open model", Subject: name, Err: bellows.Pathless(err), Hint: hint}
 }

@@ -220,7 +220,7 @@ func parseHeader(header []byte) ([]entry, error) {
 		return nil, fmt.Errorf("the header is not JSON: %w", err)
 	}
 	if rest := bytes.TrimRight(header[dec.InputOffset():], " "); len(rest) > 0 {
-		return nil, errors.New("the header goes on after its last }")
+		return nil, errors.New("the header has text after its last }")
 	}
 	return entries, nil
 }

@@ -86,7 +86,7 @@ func SaveWith(dir string, m *Model, meter *progress.Meter) error {
 	return d.save(dir, m)
 }
 
-// metered is a file whose bytes are counted.
+// metered is a file that counts its bytes.
 type metered struct {
 	*os.File
 	counts io.Writer

@@ -549,7 +549,7 @@ func (f *Folder) Checkpoints(every time.Duration) (*node.Checkpoints, error) {
 	}}, nil
 }
 
-// GoOn returns the cut that the run goes on from; nil: it begins.
+// GoOn returns the cut from which the run resumes; nil: it begins.
 func (f *Folder) GoOn(ctx context.Context) train.Saved {
 	if f.Saved == nil {
 		return nil

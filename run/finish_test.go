@@ -10,7 +10,8 @@ import (
 	"bellows/run/event"
 )
 
-// TestFinishedRunReportsLeftovers: a process is killed when its run is marked as finished, before it drops the checkpoints, before it says so, or behind that.
+// TestFinishedRunReportsLeftovers kills a process when its run is marked as finished: before it drops the checkpoints,
+// before it reports the end, or after that.
 func TestFinishedRunReportsLeftovers(t *testing.T) {
 	t.Parallel()
 	for _, said := range []bool{false, true} {
@@ -30,7 +31,7 @@ func TestFinishedRunReportsLeftovers(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, _, err := Finish(dir); err == nil {
-			t.Fatal("a run that goes on in another process is finished")
+			t.Fatal("a run that continues in another process is finished")
 		}
 		end := End{Event: event.Event{Kind: event.Finished, Node: event.Leader, Sentence: "finished"}, Last: json.RawMessage(`{"app":"mf"}`)}
 		f.record.State, f.record.End = done, &end // what Done writes first
@@ -45,7 +46,7 @@ func TestFinishedRunReportsLeftovers(t *testing.T) {
 		if err := f.Close(); err != nil {
 			t.Fatal(err)
 		}
-		for range 2 { // whoever does so may be killed, too
+		for range 2 { // the cleaner may also be killed
 			e, last, err := Finish(dir)
 			var so struct{ App string }
 			if err == nil {

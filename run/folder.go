@@ -28,7 +28,7 @@ import (
 //
 // Invariants:
 //   - Only files of the run are replaced or removed: those of its record, and those that the manifest of its model
-//     lists (TestStrangersAreNeverReplaced).
+//     lists (TestForeignFilesAreNeverReplaced).
 //   - A folder that was replaced by another is not written: the path is compared with the lock before each write
 //     (CheckHeld, TestRemovedFolderIsNotWritten).
 //   - The checkpoints at a named place are written and removed only by the run with the newest claim there
@@ -36,7 +36,7 @@ import (
 type Folder struct {
 	Dir     string
 	Resumed bool              // an unfinished run of the same Config resumes here
-	Found   string            // the place of cuts of this job, whose folder is lost; "": none
+	Found   string            // the place of this job's cuts, if its folder is lost; "": none
 	Left    []string          // why other cuts of this job are not used, a sentence each
 	Orderly bool              // it was interrupted at a safe point, without lost work
 	Live    bool              // its nodes still run, and this process takes over their leadership

@@ -77,9 +77,9 @@ func TestALifeOfARunGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	if f := again(req); !f.Live || f.Life != 0 || f.Saved == nil || f.Before.Seconds != 3 {
-		t.Errorf("behind a checkpoint: live %v in life %d, %v", f.Live, f.Life, f.Apart)
+		t.Errorf("after a checkpoint: live %v in life %d, %v", f.Live, f.Life, f.Apart)
 	}
-	r2.Era = 1 // the next one goes on from that cut, which is gone
+	r2.Era = 1 // the next one resumes from that cut, which is gone
 	if err := r2.write(dir); err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ type Past struct {
 	Order    string // the job of a cluster that it is; "": none
 	Kept     bool   // the same command resumes where it was interrupted
 	Busy     bool   // a process is training in it
-	Figures  []byte // metrics.json, nil where there is none
+	Figures  []byte // metrics.json; nil: none
 }
 
 // Look reads a folder and changes nothing. A folder without a run is an error of kind NoInput, and one whose record is

@@ -29,7 +29,8 @@ func said(t *testing.T, dir string) (lines []string) {
 	return lines
 }
 
-// TestProcessOutputIsKept from before the run begins, in whole lines, each behind its node; a run that goes on keeps what was said, and another does not.
+// TestProcessOutputIsKept from before the run begins, in whole lines, each after its node. A resumed run keeps it,
+// another run does not.
 func TestProcessOutputIsKept(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -52,7 +53,7 @@ func TestProcessOutputIsKept(t *testing.T) {
 		if err := o.close(); err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprint(one, "lf a line\n") // behind the end of the run
+		fmt.Fprint(one, "lf a line\n") // after the end of the run
 		if got := strings.Join(said(t, dir), "|"); got != c.want {
 			t.Errorf("%d: %q, not %q", i, got, c.want)
 		}
@@ -66,7 +67,7 @@ func TestProcessOutputIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	if left, err := os.ReadDir(quiet); err != nil || len(left) > 0 {
-		t.Errorf("nobody has said anything, and there is %v, %v", left, err)
+		t.Errorf("without output there is %v, %v", left, err)
 	}
 }
 

@@ -10,7 +10,8 @@ import (
 	"bellows"
 )
 
-// TestAPlaceOfAnotherMachineIsNone: a process that is told of a place does not write to another one of that name, and says so where the command names the place or where it was to read there.
+// TestAPlaceOfAnotherMachineIsNone: a process with a place's proof does not write to another place of that name. It
+// reports that if the command names the place, or if it should read there.
 func TestAPlaceOfAnotherMachineIsNone(t *testing.T) {
 	dir, place := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "place")
 	for _, named := range []bool{false, true} {
@@ -44,7 +45,7 @@ func TestAPlaceOfAnotherMachineIsNone(t *testing.T) {
 			t.Fatal(err)
 		}
 		if keeps, err := refer(); !keeps || err != nil {
-			t.Errorf("named %v, behind the beginning: %v, %v", named, keeps, err)
+			t.Errorf("named %v, after the beginning: %v, %v", named, keeps, err)
 		}
 		if err := os.RemoveAll(filepath.Join(f.place(), "proof")); err != nil {
 			t.Fatal(err)

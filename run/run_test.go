@@ -32,7 +32,7 @@ func config(epochs int) Config {
 // tables are those of the job.
 var tables = []table.Schema{{Name: "a", Rows: 2, Width: 1, Partitions: 2}}
 
-// stop interrupts a run, whose first value is what it is told by.
+// stop interrupts a run; its first value identifies it.
 func stop(f *Folder, mark float32, so Progress) error {
 	im := &train.Image{Tables: [][]store.Image{{{Values: []float32{mark}}, {Values: []float32{1}}}}}
 	return f.Interrupted(context.Background(), im, 3, so, func(int64) {})
@@ -120,7 +120,7 @@ func TestTheOldestUnfinishedRunGoesOn(t *testing.T) {
 	}
 	for i, want := range []string{"runs/mf-2", "runs/mf-10"} {
 		if f := claim(t, Request{Config: config(1)}); f.Dir != want || mark(t, f) != float32(i+1) {
-			t.Errorf("%s goes on from %v, want %s", f.Dir, mark(t, f), want)
+			t.Errorf("%s resumes from %v, want %s", f.Dir, mark(t, f), want)
 		}
 	}
 }
@@ -159,7 +159,8 @@ func TestLeftoverIsNotCheckpoint(t *testing.T) {
 	}
 }
 
-// TestADamagedCheckpointIsNamed damages the newest of two, and then both: the one before is gone on from, and where none is whole both stay, until --fresh gives them up.
+// TestADamagedCheckpointIsNamed damages the newest of two, and then both: the run resumes from the older one. If both
+// are damaged they stay until --fresh gives them up.
 func TestADamagedCheckpointIsNamed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -186,7 +187,7 @@ func TestADamagedCheckpointIsNamed(t *testing.T) {
 	damage(cuts[1])
 	f := claim(t, Request{Config: config(1), Out: dir})
 	if len(f.Passed) != 1 || !strings.Contains(f.Passed[0].Why.Error(), cuts[1]) || mark(t, f) != 1 || f.Before.Seconds != 1 || f.Life != 2 {
-		t.Errorf("passed by %v, and gone on from %v after %v s, in life %d", f.Passed, mark(t, f), f.Before.Seconds, f.Life)
+		t.Errorf("skipped %v, and resumed from %v after %v s, in life %d", f.Passed, mark(t, f), f.Before.Seconds, f.Life)
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
@@ -344,7 +345,8 @@ func TestCheckpointsInABucket(t *testing.T) {
 	}
 }
 
-// TestAPlaceIsNamedAgain: the same command names the same place, by a path from where it runs, too; another place is refused, also one above.
+// TestAPlaceIsNamedAgain: the same command names the same place, also by a relative path; another place is refused,
+// also a parent.
 func TestAPlaceIsNamedAgain(t *testing.T) {
 	t.Chdir(t.TempDir())
 	f := claim(t, Request{Config: config(1), Out: "out", Checkpoint: "kept/here"})
@@ -422,8 +424,8 @@ func contents(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-// TestStrangersAreNeverReplaced claims a folder that has one file of somebody's in it.
-func TestStrangersAreNeverReplaced(t *testing.T) {
+// TestForeignFilesAreNeverReplaced claims a folder with one foreign file.
+func TestForeignFilesAreNeverReplaced(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name         string
@@ -626,14 +628,14 @@ func TestMeasurementsAreStored(t *testing.T) {
 	}
 }
 
-// TestAnInterruptionWithoutAnImageStartsOver interrupts a run with an image, and when it goes on, without one.
+// TestAnInterruptionWithoutAnImageStartsOver interrupts a run with an image, and its resumption without one.
 func TestAnInterruptionWithoutAnImageStartsOver(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, c := range []struct{ found, leave float32 }{{0, 7}, {7, 0}, {0, 0}} {
 		f := claim(t, Request{Config: config(1), Out: dir})
 		if got := mark(t, f); got != c.found {
-			t.Errorf("it goes on from %v, want %v", got, c.found)
+			t.Errorf("it resumes from %v, want %v", got, c.found)
 		}
 		if e, err := f.Log.Append(event.Event{Kind: event.Epoch}); err != nil || e.Seq == 0 {
 			t.Errorf("its log: %+v, %v", e, err)
@@ -657,8 +659,8 @@ func TestMissingFileIsInputError(t *testing.T) {
 	}
 }
 
-// TestAFolderElsewhere stores an interruption in another folder, and in a third that is given up: the first stays held, and what was stored can be
-// gone on from.
+// TestAFolderElsewhere stores an interruption in another folder, and in a third that is given up: the first stays
+// locked, and the run can resume from the stored state.
 func TestAFolderElsewhere(t *testing.T) {
 	t.Parallel()
 	own, other := filepath.Join(t.TempDir(), "own"), t.TempDir()
@@ -732,7 +734,8 @@ func TestAFolderIsRolledBack(t *testing.T) {
 	}
 }
 
-// TestLivesHaveTheirNumbers, each above all before: of a command that goes on with a run, of a rollback, and behind lives that came to no cut, or not even to their first task.
+// TestLivesHaveTheirNumbers, each above all earlier ones: after a resumption, a rollback, and attempts without a cut or
+// even a first task.
 func TestLivesHaveTheirNumbers(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "a")
@@ -766,11 +769,13 @@ func TestLivesHaveTheirNumbers(t *testing.T) {
 	f = claim(t, Request{Config: config(2), Out: dir})
 	defer f.Close()
 	if f.Saved == nil || f.Saved.At.Era != 4 || f.Life != 5 || said() != 4 {
-		t.Errorf("behind a cut of %+v life %d", f.Saved, f.Life)
+		t.Errorf("after a cut of %+v attempt %d", f.Saved, f.Life)
 	}
 }
 
-// TestCutsAreFoundAgain at the place that the command names, when the run's folder is gone: by the same command, and by no other. Whose owner may go on with them is left alone, and is named; so is that of a process that lives. What has finished has none.
+// TestCutsAreFoundAgain at the place that the command names, when the run's folder is gone: by the same command, and by
+// no other. Cuts whose owner may resume are left alone and named; so are those of a live process. A finished run has
+// none.
 func TestCutsAreFoundAgain(t *testing.T) {
 	t.Parallel()
 	place, out := t.TempDir(), filepath.Join(t.TempDir(), "a")
@@ -825,7 +830,7 @@ func TestCutsAreFoundAgain(t *testing.T) {
 	} else {
 		lose(f)
 	}
-	parent := os.Getppid() // which lives
+	parent := os.Getppid() // which is alive
 	for want, by := range map[string]func(o *owner){
 		"on elsewhere, which may still be running; if it is not, resume it here with --checkpoint " + kept: func(o *owner) { o.Host = "elsewhere" },
 		fmt.Sprintf("process %d, which trains the run that was in %s, has not ended", parent, out):         func(o *owner) { o.Process = parent },
@@ -839,17 +844,17 @@ func TestCutsAreFoundAgain(t *testing.T) {
 		}
 		set(func(o *owner) { *o = was })
 	}
-	// Of another host it is gone on with by its own name.
+	// From another host it is resumed by its own name.
 	set(func(o *owner) { o.Host = "elsewhere" })
 	f = claim(t, Request{Config: config(2), Out: out, Checkpoint: kept})
 	if f.Found != kept || mark(t, f) != 7 {
-		t.Errorf("named, found %q, and goes on from %v", f.Found, mark(t, f))
+		t.Errorf("named, found %q, and resumes from %v", f.Found, mark(t, f))
 	}
 	lose(f)
 	set(func(o *owner) { o.Host, _ = os.Hostname() })
 	f = begin(2, false)
 	if f.Found != kept || !f.Resumed || mark(t, f) != 7 || f.Life != 1 || f.Before.Seconds != 3 {
-		t.Fatalf("found %q, life %d, goes on from %v after %+v", f.Found, f.Life, mark(t, f), f.Before)
+		t.Fatalf("found %q, attempt %d, resumes from %v after %+v", f.Found, f.Life, mark(t, f), f.Before)
 	}
 	if err := errors.Join(f.Begin(), stop(f, 8, Progress{Seconds: 4}), f.Close()); err != nil {
 		t.Fatal(err)
@@ -867,7 +872,7 @@ func TestCutsAreFoundAgain(t *testing.T) {
 	}
 }
 
-// TestInputsInABucket: objects can be read again, and are told apart by their versions; globs are expanded.
+// TestInputsInABucket: objects can be read again, and versions distinguish them; globs are expanded.
 func TestInputsInABucket(t *testing.T) {
 	server := s3test.Start(t)
 	t.Setenv("AWS_ACCESS_KEY_ID", s3test.Key)

@@ -55,7 +55,7 @@ func (f *Folder) yield(r *runFile, fresh bool) error {
 		return f.refuse(another+", or add --fresh to replace it",
 			"it holds the model of another command or of data that has changed since")
 	case len(strange) > 0:
-		return f.refuse(another+", or add --fresh to train beside them", "it holds files that belong to no run: %s", firstNames(strange))
+		return f.refuse(another+", or add --fresh to train next to them", "it holds files that belong to no run: %s", firstNames(strange))
 	}
 	return nil
 }

@@ -148,7 +148,7 @@ func (s *Served) object(lines []byte, unknown, missing map[string]int64) ([]byte
 	out = append(append(append(out, `{"model":`...), name...), `,"digest":"`+s.digest+`","predictions":[`...)
 	from := len(out)
 	out = append(out, lines[:len(lines)-1]...)
-	for i := from; i < len(out); i++ { // within a line there is no line end: JSON has escaped them
+	for i := from; i < len(out); i++ { // a line contains no line end: JSON has escaped them
 		if out[i] == '\n' {
 			out[i] = ','
 		}

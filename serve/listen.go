@@ -57,7 +57,7 @@ func Address(l net.Listener) string {
 	return "http://" + l.Addr().String()
 }
 
-// bounded returns a listener of which at most so many connections are open at once: others wait in the system's queue.
+// bounded returns a listener with at most so many open connections: others wait in the system's queue.
 func bounded(l net.Listener, most int) net.Listener {
 	return &boundedListener{Listener: l, places: make(chan struct{}, most), closed: make(chan struct{})}
 }

@@ -58,7 +58,7 @@ func opened(t testing.TB, m *model.Model) *Opened {
 	return &Opened{Model: m, Predictor: p, Kind: kind, Options: opt}
 }
 
-// newServer serves what open gives, and tells nobody but the list.
+// newServer serves what open returns, and reports only to the list.
 func newServer(t testing.TB, l Limits, open func() (*Opened, error), told *events) *Server {
 	t.Helper()
 	s, err := New(t.TempDir(), l, true, open, told.add)
@@ -275,7 +275,7 @@ func TestServerEvents(t *testing.T) {
 	}
 }
 
-// slow is a predictor that waits in the middle, whoever asks.
+// slow is a predictor that waits in the middle of each call.
 type slow struct {
 	app.Predictor
 	in, on chan struct{}
@@ -289,7 +289,7 @@ func (p slow) Predict(set *data.Set, out io.Writer) error {
 
 func (p slow) Share() app.Predictor { return slow{p.Predictor.(app.Shared).Share(), p.in, p.on} }
 
-// TestConcurrencyLimit: those beyond are told to come again, and the places come back.
+// TestConcurrencyLimit: requests beyond it are told to retry, and the places become free again.
 func TestConcurrencyLimit(t *testing.T) {
 	t.Parallel()
 	o := tableModel(t, 0)
@@ -344,7 +344,7 @@ func TestABugEndsOneQuestion(t *testing.T) {
 // spoiled is what breaks once, and leaves its scratch as it was then.
 type spoiled struct {
 	app.Predictor
-	broken *bool // nobody has broken yet
+	broken *bool // nothing is broken yet
 	mine   bool
 }
 
@@ -438,8 +438,9 @@ func TestABadModelChangesNothing(t *testing.T) {
 	}
 }
 
-// TestTheFolderIsLookedAt in virtual time: what is still being written is left until it is not, what was found bad is not looked at again before it
-// changes, and Reload does not wait. What changed while the model was opened for the first time is seen, too.
+// TestTheFolderIsLookedAt in virtual time: files that are still being written are left until they are complete, a bad
+// model is not read again before it changes, and Reload does not wait. Changes while the model was opened for the first
+// time are also seen.
 func TestTheFolderIsLookedAt(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "manifest.json")
@@ -511,7 +512,8 @@ func TestTheFolderIsLookedAt(t *testing.T) {
 	})
 }
 
-// TestServeDrains on loopback: what is under way when the context ends is answered, health says what goes on, and then nobody listens.
+// TestServeDrains on loopback: requests in progress when the context ends are answered, health reports that, and then
+// the port is closed.
 func TestServeDrains(t *testing.T) {
 	t.Parallel()
 	for _, patient := range []bool{true, false} {
@@ -544,7 +546,7 @@ func TestServeDrains(t *testing.T) {
 		<-p.in
 		end()
 		if patient {
-			for !s.draining.Load() { // it says so before it waits
+			for !s.draining.Load() { // it is set before the wait
 				select {
 				case err := <-served:
 					t.Fatalf("it ended before its question: %v", err)
@@ -572,7 +574,7 @@ func TestServeDrains(t *testing.T) {
 	}
 }
 
-// TestSlowQuestionsAreGivenUp: whoever sends a body by drops has until the limit.
+// TestSlowQuestionsAreGivenUp: a caller that sends its body slowly has until the limit.
 func TestSlowQuestionsAreGivenUp(t *testing.T) {
 	t.Parallel()
 	l := Default()
@@ -637,7 +639,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 		t.Error(err)
 	}
 	if n := len(l.(*boundedListener).places); n != 0 {
-		t.Errorf("%d places are taken by nobody", n)
+		t.Errorf("%d places are taken without a request", n)
 	}
 	l.Close()
 	if _, err := l.Accept(); err == nil {

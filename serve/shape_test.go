@@ -12,8 +12,7 @@ import (
 	"bellows/model"
 )
 
-// columnsModel returns a model of two numbers and a text, of which one number and the text always had a value in
-// training.
+// columnsModel returns a model of two numbers and a text; one number and the text always had a value in training.
 func columnsModel(t testing.TB, gaps string) *Opened {
 	t.Helper()
 	input := `{"format":"csv","separator":"comma","header":true,"label":{"name":"y","number":1},"text_labels":true,` + gaps +
@@ -91,7 +90,7 @@ func TestPagesOfOtherOriginsAreRefused(t *testing.T) {
 	}
 }
 
-// TestUnreadableRequestGetsJSON: what package http refuses by itself is JSON, too.
+// TestUnreadableRequestGetsJSON: refusals by package http are also JSON.
 func TestUnreadableRequestGetsJSON(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, Default(), always(tableModel(t, 0)), &events{})
@@ -115,7 +114,7 @@ func TestUnreadableRequestGetsJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 		io.WriteString(conn, request)
-		all, _ := io.ReadAll(conn) // the rest of a long header may not have been read: then the connection is reset behind the answer
+		all, _ := io.ReadAll(conn) // the rest of a long header may not have been read: then the connection is reset after the answer
 		conn.Close()
 		head, body, _ := bytes.Cut(all, []byte("\r\n\r\n"))
 		var answer problemAnswer

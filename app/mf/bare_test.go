@@ -36,7 +36,7 @@ func NewBare(set *data.Set, seed uint64) (*Bare, error) {
 // Epoch visits every rating once and returns how many there are.
 func (b *Bare) Epoch() float64 {
 	p := b.p
-	step, l2 := p.at(0, 1)
+	step, l2 := p.stepAt(0, 1)
 	args := []float64{step, l2, 0}
 	for c := range p.clocks {
 		for s := range p.splits {

@@ -65,7 +65,7 @@ func (b *board) play(v *epochs.Driver, seed uint64, errors func(epoch int) (trai
 	r := rand.New(rand.NewPCG(seed, 0))
 	for rounds := 0; len(b.out) > 0; rounds++ {
 		if rounds > 1e6 {
-			b.t.Fatal("the driver goes on for ever")
+			b.t.Fatal("the driver never ends")
 		}
 		b.step(v, r.IntN(len(b.out)), errors)
 	}
@@ -96,7 +96,7 @@ func valley(epoch int) (float64, float64) {
 	return 0.5, 0.3 + 0.001*math.Abs(float64(epoch+1-lowest))
 }
 
-func TestNoTwoTasksShareAPart(t *testing.T) {
+func TestConcurrentTasksShareNoPart(t *testing.T) {
 	for _, shape := range shapes {
 		p := problemFor(t, small, config{schedule: strata, splits: shape.splits, clocks: shape.parts, rank: 2, step: 1, Ending: epochs.Ending{Epochs: 3}})
 		for seed := range uint64(20) {
@@ -116,9 +116,9 @@ func TestNoTwoTasksShareAPart(t *testing.T) {
 	}
 }
 
-// TestPartsGoFromHandToHandInOneOrder: whatever completes first, each part sees its splits in the
-// order of clock and split, so that the result repeats.
-func TestPartsGoFromHandToHandInOneOrder(t *testing.T) {
+// TestPartsKeepOneOrderOfSplits: whatever completes first, each part sees its splits in the order of clock and split,
+// so that the result repeats.
+func TestPartsKeepOneOrderOfSplits(t *testing.T) {
 	for _, shape := range shapes {
 		p := problemFor(t, small, config{schedule: strata, splits: shape.splits, clocks: shape.parts, rank: 2, step: 1, Ending: epochs.Ending{Epochs: 2}})
 		for seed := range uint64(20) {
@@ -160,7 +160,7 @@ func TestEarlyStopKeepsTheBest(t *testing.T) {
 		if last := b.kept[len(b.kept)-1]; last != lowest {
 			t.Errorf("%s: the epoch kept is %d, want %d", schedule, last, lowest)
 		}
-		if step, _ := p.at(lowest+4, 0.3); k.Train(nil, &v.Progress, 0, 0)[0] != step/16 {
+		if step, _ := p.stepAt(lowest+4, 0.3); k.Train(nil, &v.Progress, 0, 0)[0] != step/16 {
 			t.Errorf("%s: the step is %g after four epochs without gain, want a sixteenth of %g", schedule, k.Train(nil, &v.Progress, 0, 0)[0], step)
 		}
 		if got := b.epochs[1].Items; got != 2*p.trained {
@@ -180,7 +180,7 @@ func TestWithoutEarlyStopAllEpochsRun(t *testing.T) {
 	}
 }
 
-func TestADipInTheWarmUpStopsNothing(t *testing.T) {
+func TestWarmUpDipDoesNotStop(t *testing.T) {
 	p := problemFor(t, small, config{schedule: strata, splits: 3, rank: 2, step: 1, Ending: epochs.Ending{Epochs: 60, EarlyStop: true, Patience: 2}})
 	b := newBoard(t, p)
 	v := newPolicy(p).driver()
@@ -245,7 +245,7 @@ func TestDivergenceStartsAgainWithSmallerSteps(t *testing.T) {
 	}
 }
 
-func TestDivergenceAfterAGoodEpochEndsTheRun(t *testing.T) {
+func TestDivergenceAfterGoodEpochEndsRun(t *testing.T) {
 	p := problemFor(t, small, config{schedule: strata, splits: 2, rank: 2, step: 0.8, Ending: epochs.Ending{Epochs: 9}})
 	b := newBoard(t, p)
 	v := newPolicy(p).driver()

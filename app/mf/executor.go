@@ -61,7 +61,7 @@ func (w *worker) scoreAll(t *train.Task, itemsOf func(t *train.Task, part int) [
 	users := t.Lease(usersTable, bellows.PartitionID(t.Split()), train.Shared)
 	var held, tested float64
 	for part := range w.problem.parts() + 1 {
-		h, s := w.share.held.of(part), w.share.test.of(part)
+		h, s := w.share.held.group(part), w.share.test.group(part)
 		if h.size()+s.size() == 0 {
 			continue
 		}
@@ -92,7 +92,7 @@ func (e *strataExecutor) RunTask(t *train.Task) error {
 	items := t.Lease(itemsTable, bellows.PartitionID(part), train.Exclusive)
 	args := t.Args()
 	if args[2] != 0 {
-		// Whoever holds a part first in the epoch gives it its first values.
+		// The first holder of a part in the epoch gives it its first values.
 		if phase == 0 {
 			p.refill(usersTable, &p.users, split, users)
 		}

@@ -6,8 +6,9 @@ import (
 	"bellows/vec"
 )
 
-// details is the application's part of the manifest: how strong L2 was when the model was kept, as a weight for each rating in units of the
-// model's factors and biases, and with loss=weighted the weight of pairs that are not observed, which is 0 otherwise. With it somebody new is given factors as training would have.
+// details is the application's part of the manifest: the strength of L2 when the model was kept, as a weight for each
+// rating in units of the model's factors and biases, and with loss=weighted the weight of unobserved pairs, otherwise
+// 0. With it a new user gets factors as in training.
 type details struct {
 	L2         float64 `json:"l2"`
 	BiasL2     float64 `json:"bias_l2,omitempty"`
@@ -15,18 +16,18 @@ type details struct {
 	Origin     float64 `json:"origin,omitempty"` // of ratings: what is added to what the factors, the biases and the mean predict
 }
 
-// given is a rating of somebody whom the model does not know.
+// given is a rating of a user that the model does not know.
 type given struct {
 	item   int32
 	rating float32
 }
 
-// fold gives somebody new the factors and the bias that minimise the squared error on the ratings, with the items as they are:
+// fold returns a new user's factors and bias that minimise the squared error on the ratings, with the items unchanged:
 //
 //	sum over ratings of (rating - mean - item bias - bias - p·q)² + l2·|p|² + bias_l2·bias²
 //
-// It is ridge regression, of one more variable than factors, whose normal equations are solved. Where the model has no biases, neither gets
-// the new user one.
+// It is ridge regression, with one variable more than factors, solved by its normal equations. If the model has no
+// biases, the new user gets none.
 func (d *predictor) fold(list []given) taste {
 	if d.implicit {
 		return d.foldWeighted(list)
@@ -65,7 +66,7 @@ func (d *predictor) fold(list []given) taste {
 	return out
 }
 
-// system is a symmetric positive definite system of linear equations, of which the lower triangle is kept.
+// system is a symmetric positive definite system of linear equations; only its lower triangle is kept.
 type system struct {
 	n int
 	a []float64 // row-major

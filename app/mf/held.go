@@ -21,8 +21,8 @@ func findHeld(seed uint64, rows, percent int) heldRows {
 	return slices.Concat(found...)
 }
 
-// of returns those rows of a set.
-func (h heldRows) of(set *data.RatingSet) *data.RatingSet {
+// rowsOf returns those rows of a set.
+func (h heldRows) rowsOf(set *data.RatingSet) *data.RatingSet {
 	out := &data.RatingSet{User: make([]int32, len(h)), Item: make([]int32, len(h)), Rating: make([]float32, len(h)), Users: set.Users, Items: set.Items, Origin: set.Origin}
 	for i, row := range h {
 		out.User[i], out.Item[i], out.Rating[i] = set.User[row], set.Item[row], set.Rating[row]
@@ -44,7 +44,7 @@ func (h heldRows) others(rating []float32) iter.Seq[[]float32] {
 	}
 }
 
-// countStep is how many rows are counted before somebody asks whether to go on.
+// countStep is how many rows are counted between two checks of the context.
 const countStep = 1 << 20
 
 // countOthers returns the number of rows by id, without those held out; when the meter's context ends it is any
@@ -75,7 +75,7 @@ func (h heldRows) within(begin, end int) heldRows {
 	return h[first:last]
 }
 
-// together runs functions that have nothing to do with each other on all processors.
-func together(tasks ...func()) {
+// runAll runs independent functions on all processors.
+func runAll(tasks ...func()) {
 	app.ForEach(len(tasks), func(i int) { tasks[i]() })
 }

@@ -119,7 +119,7 @@ func TestStrataVisitEveryRatingOnce(t *testing.T) {
 	}
 }
 
-// TestRotationAgreesWithItself: who holds a part before and after, from the order alone.
+// TestRotationAgreesWithItself: the holders of a part before and after, from the order alone.
 func TestRotationAgreesWithItself(t *testing.T) {
 	for _, o := range shapes {
 		for part := range o.parts {
@@ -218,9 +218,9 @@ func TestProbesGroupByItemPart(t *testing.T) {
 		q := &grouped[s]
 		for g := range 2*p.parts() + 2 {
 			part, pairs := g%(p.parts()+1), g <= p.parts()
-			c := q.of(part).rest
+			c := q.group(part).rest
 			if pairs {
-				c = q.of(part).pairs
+				c = q.group(part).pairs
 			}
 			for j := range c.rating {
 				found++
@@ -287,7 +287,7 @@ func TestLayingInAnyNumberOfPieces(t *testing.T) {
 	}
 }
 
-// TestSpentDataIsLaidOutAlike lays ratings out in their own memory, of which nothing is left to whoever had them but what identifies them.
+// TestSpentDataIsLaidOutAlike lays ratings out in their own memory; only their identity remains for the caller.
 func TestSpentDataIsLaidOutAlike(t *testing.T) {
 	m := Made{Users: 300, Items: 200, Rank: 1, Each: 100, Mean: 0, Unit: 1, Seed: 3}
 	for _, schedule := range []string{strata, ssp} {

@@ -61,7 +61,7 @@ func (p *problem) seenIn(split int, itemOf []int32) (all []seen.Pairs) {
 		all = append(all, seen.Pairs{User: block.user, Item: block.item, IDs: itemOf[p.items.bounds[order.part(split, c)]:]})
 	}
 	for part := range p.parts() {
-		pairs := s.held.of(part).pairs
+		pairs := s.held.group(part).pairs
 		all = append(all, seen.Pairs{User: pairs.user, Item: pairs.item, IDs: itemOf[p.items.bounds[part]:]})
 	}
 	return append(all, s.rest)

@@ -10,7 +10,8 @@ import (
 	"bellows/progress/progresstest"
 )
 
-// TestPlanningEndsAtAnyPoint ends the layout of both schedules at each look whether to go on. Each of the blocks that are left is looked at, and left alone.
+// TestPlanningEndsAtAnyPoint ends the layout of both schedules at each check of its context. Each remaining block
+// checks, and is left alone.
 func TestPlanningEndsAtAnyPoint(t *testing.T) {
 	t.Parallel()
 	set, test := Made{Users: 300, Items: 100, Rank: 2, Each: 40, Mean: 3, Unit: 1, Seed: 1}.Sets()
@@ -22,7 +23,7 @@ func TestPlanningEndsAtAnyPoint(t *testing.T) {
 	}
 }
 
-// TestScoringEndsAtAnyPoint ends both ways of scoring: whoever asked finds out from the meter.
+// TestScoringEndsAtAnyPoint ends both ways of scoring: the caller checks the meter.
 func TestScoringEndsAtAnyPoint(t *testing.T) {
 	t.Parallel()
 	set, _ := Made{Users: 300, Items: 100, Rank: 2, Each: 40, Mean: 3, Unit: 1, Seed: 1}.Sets()

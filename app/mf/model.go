@@ -94,7 +94,7 @@ type predictor struct {
 	seen     *seen.Items          // nil where the model does not say
 	implicit bool                 // pairs are no ratings: loss=weighted
 	index    func() [2]data.Index // where its users and items are
-	folding  details              // how somebody new is given factors; zero in models that do not say
+	folding  details              // for fitting new users; zero in models without it
 	meter    *progress.Meter
 }
 
@@ -120,7 +120,8 @@ func (d *predictor) indices(r *data.RatingSet) (user, item []int32) {
 // Pace implements app.Paced.
 func (d *predictor) Pace(m *progress.Meter) { d.meter = m }
 
-// scoreStep is how many ratings are scored before somebody asks whether to go on, and scoreMost how many at most are scored at once.
+// scoreStep is how many ratings are scored between two checks of the context, and scoreMost bounds how many are scored
+// at once.
 const (
 	scoreStep = 4096
 	scoreMost = 64 * scoreStep
@@ -203,8 +204,8 @@ func (d *predictor) rating(user, item int32) float32 {
 	return r
 }
 
-// Unknown counts the distinct users and items of the data that the model does not know, and the rows that have one. Of a user whose
-// ratings were all held out it knows the name alone, and predicts as for one that it does not know.
+// Unknown counts the distinct users and items of the data that the model does not know, and the rows that have one. A
+// user whose ratings were all held out is known by name only, and predicted like an unknown one.
 func (d *predictor) Unknown(set *data.Set, _ bool) map[string]int64 {
 	counts := map[string]int64{}
 	if set.Ratings == nil {

@@ -9,8 +9,8 @@ import (
 
 // planner lays out the ratings of a problem, with entries of one width.
 //
-// What is trained on comes first, then what is scored: the ratings are read for the last time before the first blocks are written, which may be in their
-// memory (room), and the stages of the first layout serve for the others.
+// The training ratings come first, then the scored ones: the ratings are read for the last time before the first blocks
+// are written, which may use their memory (room), and the stages of the first layout serve for the others.
 type planner[T local] struct {
 	*problem
 	heldRows
@@ -102,7 +102,7 @@ func (p *planner[T]) train(blockOf []int32, items []spot[T], tiling func(block i
 // out. Both are in the memory of the data, where that may be.
 func (p *planner[T]) room(n int) (columns, error) {
 	if p.spent == nil || p.spent.Mapped() {
-		p.held = p.heldRows.of(p.set)
+		p.held = p.heldRows.rowsOf(p.set)
 	}
 	all := columns{p.set.User, p.set.Item, p.set.Rating}
 	if p.spent != nil {
@@ -114,12 +114,12 @@ func (p *planner[T]) room(n int) (columns, error) {
 		return makeColumns(n)
 	}
 	p.held = &data.RatingSet{Users: p.set.Users, Items: p.set.Items, Origin: p.set.Origin}
-	together(func() { p.held.User = behind(all.user, n, p.heldRows) }, func() { p.held.Item = behind(all.item, n, p.heldRows) },
+	runAll(func() { p.held.User = behind(all.user, n, p.heldRows) }, func() { p.held.Item = behind(all.item, n, p.heldRows) },
 		func() { p.held.Rating = behind(all.rating, n, p.heldRows) })
 	return all.slice(0, n), nil
 }
 
-// behind moves some values of a column behind its first n, which they share with nobody else.
+// behind moves some values of a column after its first n, which are shared with no other.
 func behind[V int32 | float32](column []V, n int, rows heldRows) []V {
 	for i, row := range rows { // ascending, so that none is overwritten before it is moved
 		column[i] = column[row]
@@ -149,8 +149,8 @@ func (a *axis) narrow() bool {
 	return parts <= math.MaxUint16
 }
 
-// score deals the ratings that are scored to splits. The baseline is the error on those whose error is shown of predicting the mean of the
-// training ratings; there is none without any.
+// score deals the scored ratings to splits. The baseline is the error of predicting the mean of the training ratings,
+// on the ratings whose error is shown; none without any.
 func (p *planner[T]) score(test *data.RatingSet) error {
 	held, tested := columns{p.held.User, p.held.Item, p.held.Rating}, columns{}
 	if test != nil {

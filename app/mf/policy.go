@@ -7,17 +7,17 @@ import (
 	"bellows/train"
 )
 
-// policy is what happens between epochs: the next step size and L2, what is reported and kept, and
-// whether to go on. Both schedules share it.
+// policy decides between epochs: the next step size and L2, what is reported and kept, and whether to continue. Both
+// schedules share it.
 //
-// Its states: a start (no epoch was good yet), from which divergence leads back with steps divided by more; warm-up, in which
-// held-out ratings that are predicted no better mean nothing; then every such epoch divides the steps that follow. A run that
-// diverges after a good epoch ends with that one (TestDivergenceAfterAGoodEpochEndsTheRun).
+// Its states: a start (no epoch was good yet), to which divergence returns with steps divided by more; warm-up, in
+// which worse predictions of held-out ratings mean nothing; then every such epoch divides the following steps. A run
+// that diverges after a good epoch ends with that one (TestDivergenceAfterGoodEpochEndsRun).
 //
-// Invariants: stepDivisor never falls; reset is 1 from a start or restart under schedule=strata until an epoch was good; noise is startNoise whenever Epoch is 0
-// (TestDivergenceStartsAgainWithSmallerSteps).
+// Invariants: stepDivisor never falls; reset is 1 from a start or restart under schedule=strata until an epoch was
+// good; noise is startNoise whenever Epoch is 0 (TestDivergenceStartsAgainWithSmallerSteps).
 //
-// What was turned down for the steps themselves stands at stepSchedule.
+// Rejected step schedules are described at stepSchedule.
 type policy struct {
 	problem     *problem
 	noise       float64 // held-out RMSE in standard units; that of the start before the first epoch
@@ -46,7 +46,8 @@ func newPolicy(p *problem) *policy {
 	return c
 }
 
-// driver is that of the policy's run. Under SSP the gate of the table holds tasks back, so all clocks of an epoch may queue.
+// driver returns that of the policy's run. Under SSP the gate of the table holds tasks back, so all clocks of an epoch
+// may queue.
 func (c *policy) driver() *epochs.Driver {
 	var order epochs.Order = c.problem.rotation()
 	if c.problem.schedule == ssp {
@@ -57,7 +58,7 @@ func (c *policy) driver() *epochs.Driver {
 
 // Train implements epochs.Policy: step, L2, and whether to start again.
 func (c *policy) Train(args []float64, p *epochs.Progress, _, _ int) []float64 {
-	step, l2 := c.problem.at(c.problem.startEpoch+p.Epoch, c.noise)
+	step, l2 := c.problem.stepAt(c.problem.startEpoch+p.Epoch, c.noise)
 	return append(args, step/c.stepDivisor, l2, c.reset)
 }
 
@@ -78,7 +79,7 @@ func (c *policy) End(p *epochs.Progress, trained, scores []float64) epochs.Verdi
 // judge notes how well the held-out ratings are predicted, and says whether never so well before.
 // Without such ratings the last epoch is as good as any.
 func (c *policy) judge(p *epochs.Progress, heldRMSE float64) bool {
-	_, l2 := c.problem.at(c.problem.startEpoch+p.Epoch-1, c.noise)
+	_, l2 := c.problem.stepAt(c.problem.startEpoch+p.Epoch-1, c.noise)
 	if c.problem.heldOut == 0 {
 		c.noise, c.l2 = 1, l2
 		return false
@@ -126,8 +127,8 @@ func rms(sum float64, n int) float64 {
 	return math.Sqrt(sum / float64(n))
 }
 
-// folding returns how somebody new is given factors by the model that is kept: with the L2 of its epoch. The products
-// of the model's factors carry the ratings' deviation, and so does the weight of their squares.
+// folding returns how the kept model fits new users: with the L2 of its epoch. The products of the model's factors
+// carry the ratings' deviation, and so does the weight of their squares.
 func (c *policy) folding() details {
 	return details{L2: c.l2 * c.problem.scale.deviation, BiasL2: c.problem.bias}
 }

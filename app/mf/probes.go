@@ -63,7 +63,7 @@ func (p *planner[T]) group(c columns, number func(i int) int) ([]probes, error) 
 	return out, nil
 }
 
-// seenSpots returns the places of an axis, in none of which a row is that is unseen.
+// seenSpots returns the places of an axis without an unseen row.
 func seenSpots[T local](a *axis) []spot[T] {
 	out := spots[T](a)
 	for id, count := range a.count {
@@ -77,8 +77,8 @@ func seenSpots[T local](a *axis) []spot[T] {
 // seen reports whether the id has a training rating.
 func (a *axis) seen(id int32) bool { return id >= 0 && a.count[id] > 0 }
 
-// of returns the probes of a part of the items; the part after the last is that of unseen items.
-func (q *probes) of(part int) group {
+// group returns the probes of a part of the items; the part after the last is that of unseen items.
+func (q *probes) group(part int) group {
 	parts := len(q.ends) / 2
 	if part == parts {
 		return group{rest: q.block(2 * parts)}

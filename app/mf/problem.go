@@ -79,8 +79,8 @@ func newScale(rating []float32, held heldRows) scale {
 	return scale{mean, deviation}
 }
 
-// newProblem lays out the data, on all processors; what comes of it does not depend on how many there are. Loops that last end when the meter's
-// context does, and leave what they make unfinished: the error is looked for behind them.
+// newProblem lays out the data, on all processors; the result does not depend on their number. Long loops end with the
+// meter's context, and leave their results unfinished: the error is checked after them.
 func newProblem(c config, set, test *data.RatingSet) (*problem, error) {
 	percent := data.HeldPercent(test != nil, true)
 	rows := set.Rows()
@@ -95,7 +95,7 @@ func newProblem(c config, set, test *data.RatingSet) (*problem, error) {
 	}
 	m := c.meter
 	m.Begin(progress.Part{Doing: "counting ratings", Unit: "ratings", Total: 2 * int64(rows)})
-	together(func() {
+	runAll(func() {
 		p.users = balance(held.countOthers(m, c.idle, set.User, len(set.Users)), p.splits, random.Of(c.seed, 1))
 	}, func() {
 		p.items = balance(held.countOthers(m, c.idle, set.Item, len(set.Items)), p.parts(), random.Of(c.seed, 2))

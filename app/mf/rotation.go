@@ -15,8 +15,8 @@ func (o rotation) part(split, clock int) int { return (split + clock) % o.parts 
 // clockOf returns the clock in which a split visits a part.
 func (o rotation) clockOf(split, part int) int { return ((part-split)%o.parts + o.parts) % o.parts }
 
-// before returns who holds the part before the split does: that split, that many clocks earlier. In an
-// epoch's first clocks there may be none: then the clock is negative.
+// before returns the holder of the part before the split: that split, that many clocks earlier. In an epoch's first
+// clocks there may be none: then the clock is negative.
 func (o rotation) before(split int) (holder, clocks int) {
 	if split >= o.parts {
 		return split - o.parts, 0
@@ -36,7 +36,7 @@ func (o rotation) Ready(split, clock int, done []int) bool {
 	return done[split] == clock && done[holder] > clock-clocks
 }
 
-// Next implements epochs.Order: it is who holds the part after the split does.
+// Next implements epochs.Order: it returns the next holder of the part after the split.
 func (o rotation) Next(split int) int {
 	if split+o.parts < o.splits {
 		return split + o.parts
@@ -44,7 +44,7 @@ func (o rotation) Next(split int) int {
 	return min((split%o.parts+o.parts-1)%o.parts, o.splits-1)
 }
 
-// first reports whether nobody holds the part before the split does, in that clock of an epoch.
+// first reports whether the part has no holder before the split, in that clock of an epoch.
 func (o rotation) first(split, clock int) bool {
 	_, clocks := o.before(split)
 	return clock < clocks

@@ -58,12 +58,12 @@ type config struct {
 	ownL2       bool              // l2 was given and stays as it is
 	consistency table.Consistency // of the items under ssp
 	seed        uint64
-	seen        bool // the model keeps who has rated what
+	seen        bool // the model keeps which user has rated which item
 	meter       *progress.Meter
 	least       int       // of the splits, where they are chosen
 	apart       bool      // splits are laid out where they are active, and when; see apart
 	idle        func()    // gives back what of the data was looked at; nil unless apart
-	spent       *data.Set // whose columns' memory the run may use; nil: it makes its own
+	spent       *data.Set // its columns' memory may be reused; nil: none
 	epochs.Ending
 }
 
@@ -128,7 +128,7 @@ func (c *config) chooseLoss(in *app.Input, v app.Values, set *data.RatingSet) {
 			v.Refuse("clocks", "it is %d with loss=weighted: one for the users and one for the items", weightedClocks)
 		}
 		if in.Staleness != nil && *in.Staleness != 0 {
-			v.Refuse("loss", "a clock of weighted needs all of the one before, so a staleness has no meaning; leave it out")
+			v.Refuse("loss", "a clock of weighted needs all of the previous one, so a staleness has no meaning; leave it out")
 		}
 		if !c.seen {
 			v.Refuse("seen", "loss=weighted is scored by what users have not seen; leave it out")

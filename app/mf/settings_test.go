@@ -49,7 +49,7 @@ func TestRefusedInputs(t *testing.T) {
 	}
 }
 
-func TestNothingLeftToTrainOn(t *testing.T) {
+func TestDataWithoutTrainingRatingsIsRefused(t *testing.T) {
 	set := &data.Set{Kind: data.Ratings, Ratings: &data.RatingSet{User: []int32{0}, Item: []int32{0}, Rating: []float32{1}, Users: []string{"a"}, Items: []string{"b"}}}
 	var seed uint64
 	for !data.HeldOut(seed, 0, data.HeldAlone) {

@@ -50,10 +50,10 @@ type laying[T local] struct {
 	described described
 }
 
-// described is the two steps in words, for who waits.
+// described holds the names of the two steps for the live line.
 type described struct{ dealing, ordering string }
 
-// dealStep is how many ratings are dealt before somebody asks whether to go on.
+// dealStep is how many ratings are dealt between two checks of the context.
 const dealStep = 1 << 14
 
 // lay makes the blocks, with a piece of the ratings dealt to each stage, which may have served before. It ends with the error of the meter.
@@ -107,15 +107,15 @@ func (l *laying[T]) lay(stages []stage[T]) (blocks, error) {
 	return all, l.meter.Err()
 }
 
-// pieces is in how many pieces so many ratings are dealt: one for each processor, if there is enough for it.
+// pieces returns in how many pieces so many ratings are dealt: one for each processor, if there are enough.
 func pieces(n int) int {
 	const least = 1 << 15
 	return max(1, min(runtime.GOMAXPROCS(0), n/least))
 }
 
-// stage holds the entries of some blocks while nobody knows yet how many each will have: in chunks, of which each is one block's.
+// stage holds the entries of some blocks whose sizes are not known yet: in chunks, each of one block.
 //
-// Invariant: at[b] is the place of b's next entry, and a multiple of the size of a chunk where b has no chunk with room.
+// Invariant: at[b] is the place of b's next entry, and a multiple of the chunk size if b has no chunk with room.
 type stage[T local] struct {
 	slab   []entry[T]
 	at     []int   // by block
@@ -178,7 +178,8 @@ func (s *stage[T]) gather(to []entry[T], block int) []entry[T] {
 // leave room in a second-level cache of 512 KiB.
 const tileBytes = 192 << 10
 
-// tiling cuts a block into tiles of users and items whose rows fit the cache together: of so many rows each, at least two, so many across.
+// tiling cuts a block into tiles of users and items whose rows fit the cache together: so many rows each, at least two,
+// so many across.
 type tiling struct{ rows, across, down int }
 
 func (p *problem) tiling(userPart, itemPart int) tiling {
@@ -197,9 +198,9 @@ type tiler struct{ inverse, across uint64 }
 
 func (t tiling) tiler() tiler { return tiler{math.MaxUint64/uint64(t.rows) + 1, uint64(t.across)} }
 
-// of returns the tile of a user and an item. The upper half of a product with 2^64/rows, rounded up, is the quotient
+// tile returns the tile of a user and an item. The upper half of a product with 2^64/rows, rounded up, is the quotient
 // of any 32-bit number (Lemire, Kaser and Kurz 2019, "Faster remainder by direct computation").
-func (t tiler) of(user, item uint32) uint64 {
+func (t tiler) tile(user, item uint32) uint64 {
 	down, _ := bits.Mul64(t.inverse, uint64(user))
 	along, _ := bits.Mul64(t.inverse, uint64(item))
 	return down*t.across + along
@@ -211,7 +212,7 @@ type orderer[T local] struct {
 	next []int32 // by tile: where its next entry goes
 }
 
-// shuffle is an order that the seed decides: that of Fisher and Yates.
+// shuffle makes an order from the seed, by Fisher and Yates.
 func (o *orderer[T]) shuffle(seed, block uint64) {
 	r := rand.New(rand.NewPCG(seed, block))
 	for i := len(o.list) - 1; i > 0; i-- {
@@ -230,14 +231,14 @@ func (o *orderer[T]) write(c columns, t tiling) {
 	}
 	next, tiles := append(o.next[:0], make([]int32, t.across*t.down)...), t.tiler()
 	for _, e := range o.list {
-		next[tiles.of(uint32(e.user), uint32(e.item))]++
+		next[tiles.tile(uint32(e.user), uint32(e.item))]++
 	}
 	at := int32(0)
 	for k, n := range next {
 		next[k], at = at, at+n
 	}
 	for _, e := range o.list {
-		tile := tiles.of(uint32(e.user), uint32(e.item))
+		tile := tiles.tile(uint32(e.user), uint32(e.item))
 		at := next[tile]
 		next[tile]++
 		c.user[at], c.item[at], c.rating[at] = wide(e.user), wide(e.item), e.rating

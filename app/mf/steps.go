@@ -2,27 +2,24 @@ package mf
 
 import "math"
 
-// stepSchedule says how large the steps and how strong L2 are in each epoch. Its constants were chosen
-// on five sets of ratings (0/1, 1 to 5, 1 to 10, -10 to 10), all in standardised units.
+// stepSchedule decides how large the steps and how strong L2 are in each epoch. Its constants were chosen on five sets
+// of ratings (0/1, 1 to 5, 1 to 10, -10 to 10), all in standardised units.
 //
-// L2 follows the noise. Weigh L2 by ratings (as SGD does), and a factor survives when its singular
-// value in the matrix D_u^-½ R D_i^-½ exceeds l2. Noise of deviation s has its largest singular
-// value there near s·edge, with edge = √(users/ratings) + √(items/ratings) (Marchenko and Pastur
-// 1967). So l2 starts at a fixed part of that edge, where only strong factors grow, and recedes a
-// little each epoch, until held-out ratings are predicted worse: the path of solutions is walked
-// once instead of being searched. s is the held-out error of the epoch before.
+// L2 follows the noise. Weigh L2 by ratings (as SGD does), and a factor survives when its singular value in the matrix
+// D_u^-½ R D_i^-½ exceeds l2. Noise of deviation s has its largest singular value there near s·edge, with edge =
+// √(users/ratings) + √(items/ratings) (Marchenko and Pastur 1967). So l2 starts at a fixed part of that edge, where
+// only strong factors grow, and recedes a little each epoch, until held-out ratings are predicted worse: the path of
+// solutions is walked once instead of being searched. s is the previous epoch's held-out error.
 //
-// Steps fall as 1/(1+c·epoch), with c in proportion to 1/edge², which is about the number of
-// ratings behind a row: a row that is visited more often in an epoch averages over more of them.
+// Steps fall as 1/(1+c·epoch), with c in proportion to 1/edge², which is about the number of ratings of a row: a row
+// that is visited more often in an epoch averages over more of them.
 //
-// In the first epochs the biases are learned, and then little happens until the factors have grown
-// from their small beginnings. Held-out ratings that are predicted no better during this warm-up
-// mean nothing.
+// In the first epochs the biases are learned, and then little happens until the factors have grown from their small
+// beginnings. Worse predictions of held-out ratings during this warm-up mean nothing.
 //
-// Rejected: one AdaGrad accumulator per row as in LIBMF, which needs another column and a root per
-// visit: with the best fixed l2 of a grid it was better on one set of three and worse on two.
-// A search over steps and l2 on a sample: what is best for a sample is not best for the whole,
-// because the edge moves.
+// Rejected: one AdaGrad accumulator per row as in LIBMF, which needs another column and a root per visit: with the best
+// fixed l2 of a grid it was better on one set of three and worse on two. Also a search over steps and l2 on a sample:
+// the best for a sample is not the best for the whole, because the edge moves.
 type stepSchedule struct {
 	step   float64 // of the first epoch
 	decay  float64 // the steps' c
@@ -60,9 +57,9 @@ func newStepSchedule(c config, ratings, users, items int) stepSchedule {
 	return r
 }
 
-// at returns step size and L2 of an epoch counted from 0. noise is the held-out RMSE before it in
-// standardised units, 1 before the first.
-func (r stepSchedule) at(epoch int, noise float64) (step, l2 float64) {
+// stepAt returns step size and L2 of an epoch counted from 0. noise is the held-out RMSE before it in standardised
+// units, 1 before the first.
+func (r stepSchedule) stepAt(epoch int, noise float64) (step, l2 float64) {
 	step = r.step / (1 + r.decay*float64(epoch))
 	if r.l2 >= 0 {
 		return step, r.l2

@@ -20,8 +20,8 @@ func (d *predictor) learned(i int) bool { return d.qb[i] != 0 || vec.AbsMax(d.it
 // scoreBlock is how many items are scored at a time, so that their scores stay in the cache.
 const scoreBlock = 4096
 
-// best returns the items with the highest scores for a taste, without some, which are ascending. Items that nobody
-// has rated are left out: nothing is known of them.
+// best returns the items with the highest scores for a taste, except some, which are ascending. Items without ratings
+// are left out: nothing is known of them.
 func (d *predictor) best(of taste, most int, without []int32) []toplist.Scored {
 	t := toplist.Top{Most: most}
 	var block [scoreBlock]float32

@@ -158,7 +158,7 @@ func TestTheReportIsWhatTheModelDoes(t *testing.T) {
 	}
 }
 
-func TestAStepFarTooLargeIsFoundOut(t *testing.T) {
+func TestTooLargeStepIsDetected(t *testing.T) {
 	m := mf.Made{Users: 200, Items: 150, Rank: 2, Each: 40, Noise: 0.3, Mean: 3, Unit: 1, Seed: 9}
 	training, test := m.Sets()
 	// A few wild ratings blow up any factor that a large step lets grow.

@@ -31,7 +31,7 @@ func (application) Verbs() []app.Verb {
 		{
 			Name: "recommend", Short: "List the unseen items that a user would rate highest",
 			Long: "Items that the user has seen are left out: those in the training data, or those in the file of --seen. --ratings " +
-				"describes a user whom the model does not know.",
+				"describes a user that the model does not know.",
 			Example: "--user u17 --top 5",
 			Flags: []app.Flag{
 				{Name: userFlag, Value: "USER", Usage: "a USER of the training data", Many: true},
@@ -156,7 +156,7 @@ func (d *predictor) list(rows [][]any, user string, best []toplist.Scored) [][]a
 	return rows
 }
 
-// recommendNew is for somebody whom the model does not know: it leaves out what the ratings have, and what a file has.
+// recommendNew serves a user that the model does not know: it leaves out the items of the ratings, and those of a file.
 func (d *predictor) recommendNew(q *app.Question, text string, most int) ([][]any, error) {
 	if d.folding == (details{}) {
 		return nil, bellows.Errorf(bellows.BadData, "recommend", "", "the model does not say how strong L2 was").
@@ -202,7 +202,7 @@ func (d *predictor) readGiven(q *app.Question, text string) ([]given, error) {
 			return nil, bellows.Errorf(bellows.IO, "read", text, "%w", err)
 		}
 	case errors.Is(err, fs.ErrNotExist) && !strings.Contains(text, "=") && !d.implicit:
-		return nil, bellows.Errorf(bellows.NoInput, "read", subject, "%q is no rating, and there is no such file", text).
+		return nil, bellows.Errorf(bellows.NoInput, "read", subject, "%q is no rating, and no file of that name exists", text).
 			Hinted("write item=4.5,other=2, or name a file of lines of item and rating")
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
@@ -242,7 +242,7 @@ func (d *predictor) readGiven(q *app.Question, text string) ([]given, error) {
 	return list, nil
 }
 
-// bareOr takes a line without a rating for an item that somebody had.
+// bareOr also takes a line without a rating, for an item that a user had.
 func bareOr(cut func(string) (item, rating string, ok bool)) func(string) (item, rating string, ok bool) {
 	return func(line string) (item, rating string, ok bool) {
 		if item, rating, ok = cut(line); ok {

@@ -63,7 +63,7 @@ func TestSeenComesBack(t *testing.T) {
 		}
 	}
 	if got.Of(-1) != nil || (*seen.Items)(nil).Of(0) != nil {
-		t.Error("strangers have seen something")
+		t.Error("unknown users have seen something")
 	}
 }
 
@@ -101,8 +101,8 @@ func TestBestAreTheBest(t *testing.T) {
 	}
 }
 
-// TestSomebodyNewIsFitted looks for a better taste around the one that was found.
-func TestSomebodyNewIsFitted(t *testing.T) {
+// TestNewUserIsFitted looks for a better taste around the one that was found.
+func TestNewUserIsFitted(t *testing.T) {
 	t.Parallel()
 	d := madePredictor(1, 40, 6)
 	d.folding = details{L2: 0.07, BiasL2: 0.2}

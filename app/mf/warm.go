@@ -8,7 +8,8 @@ import (
 	"bellows/vec"
 )
 
-// warm is a saved model that a run begins with. Users and items that both know go on from their rows; others begin as in any run.
+// warm is a saved model from which a run starts. Users and items that both know continue from their rows; others begin
+// as in any run.
 type warm struct {
 	*predictor
 	users, items []int32 // by id of the data: the model's number, or -1
@@ -89,7 +90,7 @@ func (s *start) fill(tab int, row int, of scale, biases bool, to []float32) bool
 		factors, bias = s.qf, s.qb
 	}
 	own := factors[int(n)*s.rank:][:s.rank]
-	if !(vec.AbsMax(own) > 0) { // nobody had rated it
+	if !(vec.AbsMax(own) > 0) { // without ratings
 		return false
 	}
 	clear(to)
@@ -105,7 +106,8 @@ func (s *start) fill(tab int, row int, of scale, biases bool, to []float32) bool
 	return true
 }
 
-// schedule goes on with the steps where L2 is as strong as at the end of the model's run: after how many epochs that is, and with which noise.
+// schedule continues the steps where L2 is as strong as at the end of the model's run: after how many epochs that is,
+// and with which noise.
 func (s *start) schedule(steps *stepSchedule, deviation float64) (epoch int, noise float64) {
 	noise = 1
 	if s.noise > 0 {
@@ -119,7 +121,7 @@ func (s *start) schedule(steps *stepSchedule, deviation float64) (epoch int, noi
 	return int(min(max(epochs, 0), 10*unhurried)), noise
 }
 
-// headline says how many of the rows go on from the model.
+// headline says how many of the rows continue from the model.
 func (w *warm) headline() string {
 	return app.FromModel(app.Known{Of: "users", At: w.users}, app.Known{Of: "items", At: w.items})
 }

@@ -40,7 +40,7 @@ func TestAStartPredictsAsItsModel(t *testing.T) {
 	p.start = newStart(from, &p.users, &p.items)
 	if epoch, noise := p.start.schedule(&p.stepSchedule, p.scale.deviation); epoch < 1 || math.Abs(noise-min(1, 0.5/p.scale.deviation)) > 1e-12 {
 		t.Errorf("epoch %d, noise %v", epoch, noise)
-	} else if _, l2 := p.at(epoch, noise); math.Abs(l2*p.scale.deviation/0.05-1) > 0.02 {
+	} else if _, l2 := p.stepAt(epoch, noise); math.Abs(l2*p.scale.deviation/0.05-1) > 0.02 {
 		t.Errorf("l2 is %v", l2*p.scale.deviation)
 	}
 	p.job(newPolicy(p).driver())
@@ -69,6 +69,6 @@ func TestAStartPredictsAsItsModel(t *testing.T) {
 	p.start.ids[usersTable][0] = -1
 	row := make([]float32, p.width)
 	if p.start.fill(usersTable, 0, p.scale, true, row) {
-		t.Error("a row of somebody new was filled")
+		t.Error("a new user's row was filled")
 	}
 }

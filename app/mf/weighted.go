@@ -18,26 +18,29 @@ import (
 	"bellows/train"
 )
 
-// weighted is a run with loss=weighted, for data that say what users had and not how they liked it (Hu, Koren and Volinsky 2008,
-// "Collaborative filtering for implicit feedback datasets"). It minimises, over all pairs of a user and an item,
+// weighted is a run with loss=weighted, for data that say what users had and not how they liked it (Hu, Koren and
+// Volinsky 2008, "Collaborative filtering for implicit feedback datasets"). It minimises, over all pairs of a user and
+// an item,
 //
 //	sum over pairs in the data of weight·(1 - p·q)²  +  unobserved · sum over all pairs of (p·q)²  +  l2 · sum over rows of n·|row|²
 //
-// where n is the weight of the row's pairs plus unobserved times the number of rows of the other side (Rendle et al. 2021, "Revisiting the
-// performance of iALS on item recommendation benchmarks", whose names and scaling of L2 these are). Given the items, a user's row is the solution of
-// a linear system, and the other way round, so an epoch is a clock that solves all users and one that solves all items. What all pairs contribute is
-// the product of the other side's factors with themselves (the Gram matrix), of rank times rank values.
+// where n is the weight of the row's pairs plus unobserved times the number of rows of the other side (Rendle et al.
+// 2021, "Revisiting the performance of iALS on item recommendation benchmarks", whose names and scaling of L2 these
+// are). Given the items, a user's row is the solution of a linear system, and the other way round, so an epoch is a
+// clock that solves all users and one that solves all items. What all pairs contribute is the product of the other
+// side's factors with themselves (the Gram matrix), of rank times rank values.
 //
-// Tables, all under BSP: users and items, of which each row is pushed by the one split that owns it; and the two Gram matrices, to which
-// each split pushes what its rows have changed. So the result has the same bits for any number of slots and processes.
+// Tables, all under BSP: users and items, each row pushed by the one split that owns it; and the two Gram matrices, to
+// which each split pushes the changes of its rows. So the result has the same bits for any number of slots and
+// processes.
 //
-// A job on several nodes lays out on each the splits that are active there, and no others (prepare).
+// In a job on several nodes, each lays out the splits that are active there, and no others (prepare).
 //
-// Invariants: a split pushes rows of its own parts alone; each pair trained on is in one row of either side (TestEveryPairIsInBothSides); the Gram matrix
-// of a side is that of its rows, up to rounding (TestGramFollowsTheRows).
+// Invariants: a split pushes rows of its own parts alone; each training pair is in one row of either side
+// (TestEveryPairIsInBothSides); the Gram matrix of a side is that of its rows, up to rounding (TestGramFollowsTheRows).
 //
-// Turned down: Bayesian personalised ranking by stochastic gradient descent, in strata: negative items must come from the part of the positive
-// one, so that scores of two parts are never compared.
+// Rejected: Bayesian personalised ranking by stochastic gradient descent, in strata: negative items must come from the
+// part of the positive one, so that scores of two parts are never compared.
 type weighted struct {
 	config
 	unobserved float64
@@ -50,7 +53,7 @@ type weighted struct {
 	start      *start  // nil without a model to begin with
 	tested     bool    // there are test pairs, which are shown
 	scored     [][2][]toplist.User
-	counts     [2]int // users who are scored: by held-out pairs, by test pairs
+	counts     [2]int // scored users: by held-out pairs, by test pairs
 }
 
 // side is the users or the items: axis, and what rows are paired with in training.
@@ -76,12 +79,12 @@ const (
 	weightedClocks  = 2 // one for the users, one for the items
 	weightedRankMax = 1024
 	weightedRows    = 4000    // of a split at least, so that the Gram matrix is worth its exchange
-	scoredUsersMost = 4000    // who are scored after an epoch
+	scoredUsersMost = 4000    // scored after an epoch
 	rankedFirst     = 10      // of their ranking
 	weightedL2      = 0.005   // auto
 	firstDeviation  = 0.1     // of p·q at first, times the root of the rank
 	weightLeast     = 1e-9    // of a pair, in units of the mean
-	weightMost      = 1000000 // likewise
+	weightMost      = 1000000 // limit of a weight
 )
 
 // weightedMetrics are the columns of the table.
@@ -115,7 +118,8 @@ func newWeigher(rating []float32) (weigher, error) {
 	return g, nil
 }
 
-func (g weigher) of(rating float32) float32 {
+// weight returns that of a rating.
+func (g weigher) weight(rating float32) float32 {
 	switch {
 	case g.alike:
 		return 1
@@ -173,7 +177,7 @@ func (w *weighted) eachPair(f func(row int, weight float32)) {
 				held = held[1:]
 				continue
 			}
-			if weight := w.weigh.of(w.set.Rating[r]); weight > 0 {
+			if weight := w.weigh.weight(w.set.Rating[r]); weight > 0 {
 				f(r, weight)
 			}
 		}
@@ -183,7 +187,7 @@ func (w *weighted) eachPair(f func(row int, weight float32)) {
 	}
 }
 
-// newSide returns a side of whose splits none is laid out.
+// newSide returns a side without laid-out splits.
 func newSide(a axis) side {
 	s := side{axis: a, size: make([]int, len(a.bounds)-1), parts: make([]paired, len(a.bounds)-1)}
 	for id, at := range a.place {
@@ -192,7 +196,7 @@ func newSide(a axis) side {
 	return s
 }
 
-// prepare lays out some splits, each in memory of its own. As train.Job.Prepare it is the job's where splits are laid out apart.
+// prepare lays out some splits, each in memory of its own. It is the job's Prepare if splits are laid out by node.
 func (w *weighted) prepare(active []bellows.SplitID) error {
 	if len(active) == 0 {
 		return nil
@@ -220,7 +224,7 @@ func (w *weighted) prepare(active []bellows.SplitID) error {
 	return nil
 }
 
-// release is the job's Release: what prepare has laid out of a split goes.
+// release implements the job's Release: it drops the layout of a split.
 func (w *weighted) release(split bellows.SplitID) {
 	for place := range w.sides {
 		w.sides[place].parts[split] = paired{}
@@ -280,19 +284,19 @@ func (l *layer) done() {
 	}
 }
 
-// of returns what a row is paired with, by its number in the part.
-func (p *paired) of(row int) (other []int32, weight []float32) {
+// row returns the pairs of a row, by its number in the part.
+func (p *paired) row(row int) (other []int32, weight []float32) {
 	return p.other[p.start[row]:p.start[row+1]], p.weight[p.start[row]:p.start[row+1]]
 }
 
-// chooseScored chooses the users whose rankings are scored after an epoch: by held-out pairs, and by those of the test. What they have in training
-// is left out.
+// chooseScored chooses the users whose rankings are scored after an epoch: by held-out pairs, and by those of the test.
+// Their training items are left out.
 func (w *weighted) chooseScored(test *data.RatingSet) {
 	w.scored = make([][2][]toplist.User, w.splits)
 	relevant := make([][]int32, len(w.set.Users))
 	for first := 0; first < w.set.Rows(); first += idleStep {
 		for _, r := range data.HeldBetween(w.seed, first, min(first+idleStep, w.set.Rows()), w.percent) {
-			if w.weigh.of(w.set.Rating[r]) > 0 {
+			if w.weigh.weight(w.set.Rating[r]) > 0 {
 				relevant[w.set.User[r]] = append(relevant[w.set.User[r]], w.set.Item[r])
 			}
 		}
@@ -352,7 +356,7 @@ func (w *weighted) withoutHad(split int) {
 	for which := range w.scored[split] {
 		for i := range w.scored[split][which] {
 			one := &w.scored[split][which][i]
-			had, _ := w.sides[usersTable].parts[split].of(int(one.Row))
+			had, _ := w.sides[usersTable].parts[split].row(int(one.Row))
 			had = slices.Clone(had)
 			slices.Sort(had)
 			one.Without = ranked.Difference(nil, had, one.Relevant)
@@ -360,7 +364,7 @@ func (w *weighted) withoutHad(split int) {
 	}
 }
 
-// width is that of the rows of users and items.
+// width returns that of the rows of users and items.
 func (w *weighted) width() int { return rowWidth(w.rank, false) }
 
 func (w *weighted) tables() []table.Schema {

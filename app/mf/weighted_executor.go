@@ -104,7 +104,7 @@ func (e *weightedExecutor) solveAll(t *train.Task, place int) (loss float64) {
 	clear(rows)
 	all := e.unobserved * float64(len(e.sides[opposite].row))
 	for r := first; r < end; r++ {
-		idx, weight := own.of(int(r - first))
+		idx, weight := own.row(int(r - first))
 		if len(idx) == 0 {
 			continue
 		}

@@ -71,7 +71,7 @@ func TestEveryPairIsInBothSides(t *testing.T) {
 	byRow := [2][]int32{idsOf(&w.sides[usersTable].axis), idsOf(&w.sides[itemsTable].axis)}
 	of := func(tab int, id int32) ([]int32, []float32) {
 		at := w.sides[tab].place[id]
-		return w.sides[tab].parts[at.part].of(int(at.local))
+		return w.sides[tab].parts[at.part].row(int(at.local))
 	}
 	for _, u := range byRow[usersTable] {
 		other, weight := of(usersTable, u)
@@ -199,7 +199,8 @@ func TestRowsAreMinima(t *testing.T) {
 	}
 }
 
-// TestClubsAreFound trains on pairs without ratings, and wants those of a user's own club first; somebody new is placed in a club too.
+// TestClubsAreFound trains on pairs without ratings, and wants those of a user's own club first; a new user is also
+// placed in a club.
 func TestClubsAreFound(t *testing.T) {
 	t.Parallel()
 	set := clubs(90, 60)
@@ -257,7 +258,7 @@ func TestSettingsOfWeighted(t *testing.T) {
 	}
 }
 
-// TestWeightedCanBeSaved stops and goes on between any two records.
+// TestWeightedCanBeSaved stops and resumes between any two records.
 func TestWeightedCanBeSaved(t *testing.T) {
 	t.Parallel()
 	w := weightedOf(t, clubs(30, 20), map[string]string{"splits": "2"})

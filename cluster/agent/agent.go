@@ -47,8 +47,8 @@ type agent struct {
 	processes map[uint64]launch.Process
 }
 
-// Time limits: for processes to end on their own when the manager has gone, as those of an interrupted job do, and to
-// end when they are told to; and the time that a leaving agent waits after its notice.
+// Time limits: for processes to end on their own after the manager is lost, as those of an interrupted job do, and to
+// end when they are asked to; and the time that a leaving agent waits after its notice.
 const (
 	graceWithin = 30 * time.Second
 	endWithin   = 5 * time.Second

@@ -27,13 +27,13 @@ import (
 	"bellows/node/launch"
 )
 
-// TestMain checks a process that an agent has started, too: it does what its words say.
+// TestMain also runs as a process that an agent has started: it follows its arguments.
 func TestMain(m *testing.M) {
 	if len(os.Args) < 2 || os.Args[0] != "child" {
 		os.Exit(m.Run())
 	}
 	switch os.Args[1] {
-	case "echo": // what it is told, until there is no more
+	case "echo": // its input, until the end
 		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 			fmt.Println(in.Text())
 		}
@@ -141,7 +141,7 @@ func start(t *testing.T, s *cluster.Session, number uint64, word string) (pid in
 	return m.PID, dir
 }
 
-// ended takes what is told of a process's end.
+// ended receives the report of a process's end.
 func ended(t *testing.T, s *cluster.Session, number uint64, how, last string) {
 	t.Helper()
 	if m := heard(t, s); m.Process != number || m.Over == nil || !strings.Contains(m.Over.How, how) || !strings.Contains(m.Over.Last, last) {
@@ -149,7 +149,8 @@ func ended(t *testing.T, s *cluster.Session, number uint64, how, last string) {
 	}
 }
 
-// TestAnAgentStartsProcesses, with the variables that it is told and not its own, tells them what it is told, ends and kills them, and tells what becomes of them.
+// TestAnAgentStartsProcesses, with the given variables and not its own. It passes their input, ends and kills them, and
+// reports their ends.
 func TestAnAgentStartsProcesses(t *testing.T) {
 	t.Setenv("BELLOWS_A", "a")
 	t.Setenv("OTHER", "c")
@@ -221,7 +222,7 @@ func TestAgentLeavesNoProcess(t *testing.T) {
 	}
 }
 
-// TestAManagerThatGoes checks an error, but for an agent that wants to leave. Processes may end by themselves.
+// TestAManagerThatGoes returns an error, except for an agent that wants to leave. Processes may end on their own.
 func TestAManagerThatGoes(t *testing.T) {
 	s, _, over := joined(t)
 	pid, dir := start(t, s, 1, "echo")
@@ -233,7 +234,7 @@ func TestAManagerThatGoes(t *testing.T) {
 		t.Errorf("it ends with %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "told to end")); err == nil {
-		t.Error("its process was not left to end by itself")
+		t.Error("its process was not given time to end")
 	}
 	s, leave, over := joined(t)
 	leave()
@@ -248,7 +249,8 @@ func TestAManagerThatGoes(t *testing.T) {
 	}
 }
 
-// TestSilentManagerEndsSession makes a manager say nothing for as long as a session may be silent: it learns at once, when it goes on, that the agent takes no orders any more.
+// TestSilentManagerEndsSession has a manager silent for longer than a session allows: when it continues, it learns at
+// once that the agent no longer takes orders.
 func TestSilentManagerEndsSession(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -273,7 +275,7 @@ func TestSilentManagerEndsSession(t *testing.T) {
 	})
 }
 
-// TestAnAgentLeavesInTime: it goes all the same when nobody lets it go, waits so long for processes that end by themselves, and kills those that do not end when they are told to.
+// TestAnAgentLeavesInTime even if it gets no answer: it waits for processes that end, and kills those that do not.
 func TestAnAgentLeavesInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

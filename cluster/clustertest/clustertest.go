@@ -62,7 +62,7 @@ func (f *Fake) Issue(t *testing.T, key []byte) (certificate, authority []byte) {
 	return c, f.issues.Certificate()
 }
 
-// Caller returns who asks; zero: nobody with a certificate of the authority.
+// Caller returns the caller's name; zero: it has no certificate of the authority.
 func (f *Fake) Caller(r *http.Request) secure.Name {
 	if r.TLS == nil {
 		return secure.Name{}

@@ -18,11 +18,11 @@ type Following struct {
 	Succession json.RawMessage   // as that one has told it (Succeed)
 	Processes  []cluster.Process // of the nodes
 	Units      int64             // that count since the last checkpoint, as far as the manager knows
-	Seconds    float64           // of training since then; Unknown likewise
+	Seconds    float64           // of training since then, or Unknown
 }
 
-// Follows returns what the process that led the job before has left, whose nodes go on; nil: this one begins another
-// life of the job.
+// Follows returns what the previous leader left, whose nodes continue; nil: this process begins another attempt of the
+// job.
 func (l *Lead) Follows() *launch.Succession { return l.succession }
 
 // Succeed tells the manager what another process needs that is to lead the job in the place of this one.
@@ -55,8 +55,7 @@ func (l *Lead) inherit() error {
 	return nil
 }
 
-// Adopt returns the processes of nodes that have gone on, by node. What they write to standard error goes to output
-// from now on.
+// Adopt returns the processes of nodes that have continued, by node. Their standard error goes to output from now on.
 func (l *Lead) Adopt(output func(bellows.NodeID) io.Writer) map[bellows.NodeID]launch.Process {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -94,7 +93,7 @@ func (p *remote) wrote(b []byte) {
 	}
 }
 
-// dismissWithin is how long a process may take to end after it was told to.
+// dismissWithin is how long a process may take to end after the request.
 const dismissWithin = 3 * time.Second
 
 // Dismiss ends the processes of nodes that continue, if the job cannot continue with them.

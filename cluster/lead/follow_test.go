@@ -17,7 +17,7 @@ import (
 	"bellows/node/launch"
 )
 
-// follows returns a process that goes on with two nodes of the one before, and the manager's end of its session.
+// follows returns a process that continues with two nodes of its predecessor, and the manager's end of its session.
 func follows(t *testing.T) (*Lead, *cluster.Session) {
 	t.Helper()
 	succession, err := json.Marshal(launch.Succession{Members: []node.Member{{Node: 1, Slots: 1}, {Node: 2, Lanes: 1}}})
@@ -34,8 +34,9 @@ func follows(t *testing.T) (*Lead, *cluster.Session) {
 	return l, cluster.NewSession(y, strings.NewReader(""))
 }
 
-// TestProcessesOfWhoLedBeforeAreAdopted with what they have written meanwhile, up to so much. A node that has one has no place for another, whose number is a new one.
-func TestProcessesOfWhoLedBeforeAreAdopted(t *testing.T) {
+// TestPredecessorsProcessesAreAdopted with their output since then, up to a limit. A node with such a process has no
+// place for another, whose number is new.
+func TestPredecessorsProcessesAreAdopted(t *testing.T) {
 	t.Parallel()
 	l, s := follows(t)
 	defer l.Close()
@@ -80,7 +81,8 @@ func TestInvalidSuccessionIsRefused(t *testing.T) {
 	}
 }
 
-// TestNodesAreDismissed where the job cannot go on with them: they are told to end, and killed if they do not, all at the same time.
+// TestNodesAreDismissed if the job cannot continue with them: all are asked to end at the same time, and killed if they
+// do not.
 func TestNodesAreDismissed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -118,8 +120,9 @@ func TestNodesAreDismissed(t *testing.T) {
 	})
 }
 
-// TestAnotherLifeHasTheNodesOfNow, as the manager says: those that can take part, up to so many slots. Without a worker there is none.
-func TestAnotherLifeHasTheNodesOfNow(t *testing.T) {
+// TestNewAttemptHasCurrentNodes checks that it gets those that the manager says can take part, up to so many slots.
+// Without a worker there is no attempt.
+func TestNewAttemptHasCurrentNodes(t *testing.T) {
 	t.Parallel()
 	l, s := led(t)
 	l.late["node-2"] = true
@@ -151,7 +154,7 @@ func TestAnotherLifeHasTheNodesOfNow(t *testing.T) {
 	}
 }
 
-// TestSoManySlotsAreEnough: whoever would be too much is left out, but not the first, and nobody who only holds tables.
+// TestSoManySlotsAreEnough checks that nodes beyond the limit are left out, but not the first, and no server.
 func TestSoManySlotsAreEnough(t *testing.T) {
 	t.Parallel()
 	list := []cluster.Place{{Node: "node-1", Slots: 2}, {Node: "node-2", Lanes: 1}, {Node: "node-3", Slots: 2}, {Node: "node-4", Slots: 1}, {Node: "node-5", Lanes: 1}}
@@ -181,7 +184,8 @@ func TestSuccessionIsSentToManager(t *testing.T) {
 	}
 }
 
-// TestUnansweredRequestsAreRepeated: nodes that the job has taken since are told of as taken, and one that has partitions already is not wanted once more.
+// TestUnansweredRequestsAreRepeated: nodes that the job has taken since are reported as taken, and one that has
+// partitions already is not requested again.
 func TestUnansweredRequestsAreRepeated(t *testing.T) {
 	t.Parallel()
 	worker, server := cluster.Place{Node: "node-7", Slots: 4, Kernels: kernels}, cluster.Place{Node: "node-8", Lanes: 2, Kernels: kernels}

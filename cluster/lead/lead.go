@@ -95,7 +95,7 @@ type Lead struct {
 	at        map[string]*remote // the process at a node of the cluster
 	control   *launch.Control    // nil: the job does not run yet
 	begins    []node.Member      // with which this life of the job begins
-	late      map[string]bool    // nodes that are leaving and whose notice has ended
+	late      map[string]bool    // leaving nodes whose notice has ended
 	losses
 	lost bool
 }
@@ -140,8 +140,8 @@ func Take(ctx context.Context, in io.Reader, talk func(format string, args ...an
 	return l, nil
 }
 
-// able returns the places whose processors have the kernel set of this process, and why others are refused: they
-// would compute other bits.
+// able returns the places whose processors have the kernel set of this process, and why others are refused: they would
+// compute other bits.
 func able(places []cluster.Place) (can []cluster.Place, refused []string) {
 	for _, p := range places {
 		if slices.Contains(p.Kernels, vec.Kernels()) {
@@ -153,10 +153,10 @@ func able(places []cluster.Place) (can []cluster.Place, refused []string) {
 	return can, refused
 }
 
-// Close ends the session. Processes that the job has left at nodes are told to end.
+// Close ends the session. Remaining processes of the job at nodes are asked to end.
 func (l *Lead) Close() error { return l.session.Close() }
 
-// Context returns ctx, which ends when the manager has gone, too.
+// Context returns ctx, which also ends when the manager is lost.
 func (l *Lead) Context(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
@@ -176,7 +176,7 @@ func (l *Lead) nodes() []cluster.Place {
 	return slices.Clone(l.Places)
 }
 
-// Slots returns how many compute slots the nodes have in all: of a job that goes on, those with which its life began.
+// Slots returns how many compute slots the nodes have in all; for a resumed job, those with which its attempt began.
 func (l *Lead) Slots() (n int) {
 	if l.succession != nil {
 		for _, m := range l.succession.Begins() {
@@ -195,8 +195,8 @@ func (l *Lead) HasServersOnly() bool {
 	return slices.ContainsFunc(l.nodes(), func(p cluster.Place) bool { return p.Slots == 0 && p.Lanes > 0 })
 }
 
-// Members returns the job's nodes: this process, which leads, and one for each place, in order. Where no node is a
-// server alone, workers hold tables as well. Each connection of a pair but the first wants a lane.
+// Members returns the job's nodes: this process, which leads, and one for each place, in order. If no node is only a
+// server, workers hold tables as well. Each connection of a pair except the first needs a lane.
 func (l *Lead) Members(connections int) []node.Member {
 	list := l.members(connections)
 	l.mu.Lock()
@@ -295,8 +295,8 @@ func within(places []cluster.Place, most int) (list []cluster.Place) {
 	return list
 }
 
-// Processes returns what starts the processes of the job's nodes, with these arguments. What they write to standard
-// error goes to output.
+// Processes returns the starter for the processes of the job's nodes, with these arguments. Their standard error goes
+// to output.
 func (l *Lead) Processes(args []string, output func(bellows.NodeID) io.Writer) launch.Starter {
 	return starter{l, args, output}
 }
@@ -386,7 +386,7 @@ func (l *Lead) take(m cluster.Message) {
 	if m.Nodes != nil {
 		select {
 		case l.places <- m.Nodes.Places:
-		default: // there was no request
+		default: // no request
 		}
 		return
 	}
@@ -483,7 +483,7 @@ func (p *remote) Last() string {
 	return bellows.Printable(p.end.Last, 1<<16)
 }
 
-// managerGone is the end of a process whose manager has gone.
+// managerGone is the end reported for a process when the manager is lost.
 var managerGone = cluster.Over{How: "is no longer heard of: the cluster's manager is gone"}
 
 // End tells the process to end. If the manager has gone, no message would report the end: the agent ends the process.

@@ -152,7 +152,8 @@ func TestMembersAreItsNodes(t *testing.T) {
 	}
 }
 
-// TestProcessesAreStartedElsewhere, each at a free node: that of its number, or one that fits, or any; what is told of one reaches it, and what it is told its agent.
+// TestProcessesAreStartedElsewhere, each at a free node: that of its number, or one that fits, or any. Reports about
+// one reach it, and its input reaches its agent.
 func TestProcessesAreStartedElsewhere(t *testing.T) {
 	l, s := led(t)
 	var wrote [10]bytes.Buffer
@@ -223,8 +224,8 @@ func TestProcessesAreStartedElsewhere(t *testing.T) {
 	}
 }
 
-// TestItsContextIsThatOfTheJob as well.
-func TestItsContextIsThatOfTheJob(t *testing.T) {
+// TestContextEndsWithTheJob checks that the context of a Lead also ends with its parent.
+func TestContextEndsWithTheJob(t *testing.T) {
 	l, _ := led(t)
 	outer, cancel := context.WithCancel(t.Context())
 	ctx, end := l.Context(outer)
@@ -236,7 +237,7 @@ func TestItsContextIsThatOfTheJob(t *testing.T) {
 	<-ctx.Done()
 }
 
-// job is one whose nodes change: it notes what it is asked.
+// job is a job whose nodes change; it records its requests.
 type job struct {
 	mu    sync.Mutex
 	asked []string
@@ -358,7 +359,7 @@ func TestTheManagerIsAnswered(t *testing.T) {
 			if m := heard(t, s); m.Question != 7 || m.Answer == nil || bellows.KindOf(m.Answer.Err()) != bellows.Unavailable || !strings.Contains(m.Answer.Err().Error(), want) || time.Since(began) != after {
 				t.Errorf("after %v it answers %+v, want %s", time.Since(began), m.Answer.Err(), want)
 			}
-			l.nodes() // nobody is kept waiting
+			l.nodes() // no caller waits
 		})
 	}
 }

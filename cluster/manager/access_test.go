@@ -21,8 +21,8 @@ import (
 	"bellows/link/secure"
 )
 
-// door returns the API of a manager whose calls do nothing but note that they were let pass.
-func door(t *testing.T) (m *manager, url string) {
+// recordingAPI returns the API of a manager whose calls only record that they were allowed.
+func recordingAPI(t *testing.T) (m *manager, url string) {
 	t.Helper()
 	m = &manager{}
 	var err error
@@ -55,11 +55,11 @@ func named(t *testing.T, a *secure.Authority, role secure.Role, id string) *tls.
 	return i.Client(func(secure.Name) error { return nil })
 }
 
-// TestEveryCallIsForItsRoles tries each call as each role, as nobody, and as one whose certificate another authority has issued: the table is
-// all that lets one pass.
+// TestEveryCallIsForItsRoles tries each call as each role, without a certificate, and with one of another authority:
+// only the table allows a call.
 func TestEveryCallIsForItsRoles(t *testing.T) {
 	t.Parallel()
-	m, url := door(t)
+	m, url := recordingAPI(t)
 	var patterns []string
 	for pattern := range m.handlers() {
 		patterns = append(patterns, pattern)
@@ -76,8 +76,8 @@ func TestEveryCallIsForItsRoles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stranger := named(t, job, secure.Agent, "guest-1")
-	stranger.VerifyConnection = nil // it wants in, whoever this is
+	stranger := named(t, job, secure.Agent, "caller-1")
+	stranger.VerifyConnection = nil // it accepts any server
 	ask := func(pattern string, c *tls.Config, token string) (int, string) {
 		method, path, _ := strings.Cut(pattern, " ")
 		r, err := http.NewRequestWithContext(t.Context(), method, url+strings.ReplaceAll(path, "{job}", "1"), nil)
@@ -121,7 +121,8 @@ func TestEveryCallIsForItsRoles(t *testing.T) {
 	}
 }
 
-// TestFalseManagerLearnsNothing: a token of another cluster shows itself to nobody, and plain text to the port of TLS and TLS to a plain port end with a sentence.
+// TestFalseManagerLearnsNothing checks that a token is not sent to another cluster's manager, and that plain text to a
+// TLS port, and TLS to a plain port, end with a sentence.
 func TestFalseManagerLearnsNothing(t *testing.T) {
 	u := bringUp(t)
 	other, err := secure.NewAuthority("another")
@@ -140,7 +141,7 @@ func TestFalseManagerLearnsNothing(t *testing.T) {
 	}
 	_, err = cluster.NewClient(u.client.Address, token).Status(t.Context())
 	refused("another cluster's token", err, "the token is of another cluster, or the cluster has been brought up anew since; take address and token from one cluster")
-	member, err := other.Member(secure.Name{Role: secure.Agent, ID: "guest-1"})
+	member, err := other.Member(secure.Name{Role: secure.Agent, ID: "caller-1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +226,7 @@ func TestAnAgentIsWhoItsCertificateSays(t *testing.T) {
 		if err := json.Unmarshal(text, &c); err != nil || code != http.StatusOK {
 			t.Fatal(code, err)
 		}
-		if err := i.Hold(c.Certificate, c.Authority); err != nil || i.Name() != (secure.Name{Role: secure.Agent, ID: "guest-2"}) {
+		if err := i.Hold(c.Certificate, c.Authority); err != nil || i.Name() != (secure.Name{Role: secure.Agent, ID: "caller-2"}) {
 			t.Errorf("it is %v, %v", i.Name(), err)
 		}
 	}
@@ -236,7 +237,7 @@ func TestAnAgentIsWhoItsCertificateSays(t *testing.T) {
 		t.Errorf("the second is due before the first")
 	}
 	_, _, err = cluster.NewMember(u.client.Address, i).Session(t.Context(), "/v1/agents", cluster.Hello{Node: "node-1", Slots: 1, Program: u.program})
-	if bellows.KindOf(err) != bellows.Refused || !strings.Contains(err.Error(), `agent guest-2 is not "node-1"`) {
+	if bellows.KindOf(err) != bellows.Refused || !strings.Contains(err.Error(), `agent caller-2 is not "node-1"`) {
 		t.Errorf("under another's name: %v", err)
 	}
 	s, _, err := cluster.NewMember(u.client.Address, i).Session(t.Context(), "/v1/agents", cluster.Hello{Slots: 1, Program: u.program})

@@ -12,14 +12,14 @@ import (
 	"bellows/cluster/lead"
 )
 
-// heritage is what the process that leads a job leaves to a successor, while the processes of the job's nodes continue.
-// The zero value: there can be no successor.
+// heritage is what a job's leader leaves to a successor, while the processes of the job's nodes continue. The zero
+// value: no successor is possible.
 //
-// States of a job with a successor: it runs, led, until the process is killed by a signal and its messages are all
-// received; it still runs, in the next term, and the next process is started at once and not by the queue; when that
-// process connects, it gets what became of the nodes' processes meanwhile, and the unanswered requests again
-// (meanwhile). If it cannot follow after all, it says so, ends those processes and begins another attempt of the job,
-// like a leader that has lost nodes with tables.
+// States of a job with a successor. It runs, led, until the process is killed by a signal and all its messages are
+// received. Then it still runs, in the next term, and the next process is started at once and not by the queue. When
+// that process connects, it gets the ends of nodes' processes meanwhile, and the unanswered requests again (meanwhile).
+// If it cannot follow after all, it reports that, ends those processes and begins another attempt of the job, like a
+// leader that has lost nodes with tables.
 type heritage struct {
 	succession json.RawMessage   // as the process has told it, with secrets: for a pipe to the next one
 	missed     []cluster.Message // of the nodes' processes, since the job has no leader
@@ -69,7 +69,7 @@ func (m *manager) meanwhile(j *job) (list []outgoing) {
 // follows reports whether another process can follow the one that led the job: that has told what this needs, and nodes of it run. The manager's lock is held.
 func (m *manager) follows(j *job) bool { return j.succession != nil && len(j.processes) > 0 }
 
-// following returns what the next process goes on with. The manager's lock is held.
+// following returns what the next process resumes with. The manager's lock is held.
 func (m *manager) following(j *job) *lead.Following {
 	f := &lead.Following{Succession: j.succession, Units: j.lastReport().Units, Seconds: j.lastReport().Seconds}
 	for number, id := range j.processes {

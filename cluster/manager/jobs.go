@@ -42,7 +42,7 @@ type job struct {
 	highest   int               // number of a node that it may have met
 	spool     *spool.Spool
 	started   chan struct{} // closed when its process has been; of each process another
-	// closed when that process has connected, or when there is none to ask; new for each process
+	// closed when that process has connected, or when none will; new for each process
 	led    chan struct{}
 	heard  chan struct{} // closed when it is not any more; nil: it has not called. Likewise
 	exited chan struct{} // closed when it has ended; new for each process
@@ -168,7 +168,7 @@ func (m *manager) job(number int) (*job, error) {
 	defer m.mu.Unlock()
 	at := slices.IndexFunc(m.jobs, func(j *job) bool { return j.number == number })
 	if at < 0 {
-		return nil, bellows.Errorf(bellows.Usage, "find", fmt.Sprintf("job %d", number), "there is none of that number").Hinted("`jobs` lists them")
+		return nil, bellows.Errorf(bellows.Usage, "find", fmt.Sprintf("job %d", number), "no job has that number").Hinted("`jobs` lists them")
 	}
 	return m.jobs[at], nil
 }
@@ -237,7 +237,7 @@ func (m *manager) begin(j *job, a lead.Assignment) {
 	}
 }
 
-// assign returns what the process that leads a job is told.
+// assign returns the assignment of a job's leader.
 func (m *manager) assign(j *job) lead.Assignment {
 	host, _, err := net.SplitHostPort(m.address)
 	if err != nil {
@@ -331,7 +331,7 @@ func environment(flags []string, more string) []string {
 	return append(append(list, flags...), more)
 }
 
-// ended records the end of a job, with its exit code. Remaining processes of it are told to end.
+// ended records the end of a job, with its exit code. Its remaining processes are asked to end.
 func (m *manager) ended(j *job, code int) {
 	m.mu.Lock()
 	j.ended, j.exit = time.Now(), code
@@ -519,7 +519,7 @@ func (m *manager) fromLeader(j *job, by *cluster.Session, msg cluster.Message) {
 	case msg.Start != nil && !known:
 		at := slices.IndexFunc(m.nodes, func(n *member) bool { return n.place.Node == msg.Start.Node && n.state != cluster.Gone })
 		if at < 0 {
-			how := fmt.Sprintf("was not started: there is no %s any more", msg.Start.Node)
+			how := fmt.Sprintf("was not started: %s is gone", msg.Start.Node)
 			list = append(list, outgoing{j.session, cluster.Message{Lost: []string{msg.Start.Node}}},
 				outgoing{j.session, cluster.Message{Process: msg.Process, Over: &cluster.Over{How: how}}})
 			break

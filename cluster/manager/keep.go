@@ -140,8 +140,8 @@ func (k *keeper) campaign(ctx context.Context) error {
 	}
 }
 
-// recovered returns a job of a manager that has gone. One that waited waits; one that ran goes on from its last
-// checkpoint, before those that came later; one that was cancelled or is over stays so.
+// recovered returns a job of a lost manager. A queued job is queued; one that ran resumes from its last checkpoint,
+// before later ones; a cancelled or finished one stays so.
 func (m *manager) recovered(r *jobstore.Job) *job {
 	j := &job{number: r.Number, order: r.Order, request: r.Request, state: r.State, run: r.Run, submitted: r.Submitted, began: r.Began, ended: r.Ended, exit: r.Exit,
 		processes: map[uint64]uint64{}, started: make(chan struct{}), led: make(chan struct{}), over: make(chan struct{}),
@@ -172,7 +172,7 @@ func (m *manager) recovered(r *jobstore.Job) *job {
 
 // resume queues a job of a manager that has gone, and says why not, if it cannot.
 func (m *manager) resume(j *job, r *jobstore.Job) (why string) {
-	how := "was interrupted when its manager ended, and cannot resume by itself"
+	how := "was interrupted when its manager ended, and cannot resume automatically"
 	if !j.begun() {
 		how = "had not begun when its manager ended, and cannot begin now"
 	}
@@ -197,7 +197,7 @@ func (m *manager) resume(j *job, r *jobstore.Job) (why string) {
 		m.recoveries = append(m.recoveries, fmt.Sprintf("job %d waits as before", j.number))
 		return ""
 	}
-	from := "its beginning, since there is no checkpoint of it"
+	from := "its beginning, since it has no checkpoint"
 	if c := j.checkpoint; c != nil {
 		from = fmt.Sprintf("its last checkpoint, at record %d", c.Commit)
 	}
@@ -385,7 +385,7 @@ func (k *keeper) next() (number int, command, text []byte, err error) {
 	return number, command, text, err
 }
 
-// wrote notifies those who wait for the writing, unless the job has changed since.
+// wrote notifies the callers that wait for the write, unless the job has changed since.
 func (k *keeper) wrote(number int, text []byte) {
 	k.m.mu.Lock()
 	defer k.m.mu.Unlock()

@@ -21,8 +21,8 @@ import (
 	"bellows/port/registry/mem"
 )
 
-// TestAManagerFindsItsJobs: one that follows a manager that was killed has its jobs, with their numbers. What was over is as it was, what was to end has ended, what ran goes on, before
-// what waited, which runs.
+// TestAManagerFindsItsJobs starts a manager after another was killed. It has the same jobs, with their numbers.
+// Finished jobs are unchanged, cancelled ones have ended, running ones resume, before queued ones, which then run.
 func TestAManagerFindsItsJobs(t *testing.T) {
 	store := mem.New("test")
 	r := store.Open()
@@ -62,7 +62,7 @@ func TestAManagerFindsItsJobs(t *testing.T) {
 		"job 5 had not begun when its manager ended, and cannot begin now: " + build, "job 6 waits as before",
 		"job 7 had not begun when its manager ended, and cannot begin now: its command is too long for the registry",
 		"job 8 was interrupted, as it was asked to be, when its manager ended, in runs/8; the same command resumes it",
-		"job 9 was interrupted when its manager ended, and cannot resume by itself: " + build + ", in runs/9; the same command resumes it"}
+		"job 9 was interrupted when its manager ended, and cannot resume automatically: " + build + ", in runs/9; the same command resumes it"}
 	if got := strings.Join(s.Recovered, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("it says\n%s", got)
 	}
@@ -206,7 +206,7 @@ func TestFullRegistryCostsNoJob(t *testing.T) {
 	}
 }
 
-// TestAManagerThatWasFollowedGoesDown, and says who leads.
+// TestAManagerThatWasFollowedGoesDown, and names its successor.
 func TestAManagerThatWasFollowedGoesDown(t *testing.T) {
 	store := mem.New("test")
 	u := bringUpAt(t, store, 0, 0)
@@ -222,7 +222,7 @@ func TestAManagerThatWasFollowedGoesDown(t *testing.T) {
 	}
 }
 
-// TestAManagerLeadsAgain where its office was lost and nobody else has it.
+// TestAManagerLeadsAgain after it lost its office, if no other leads.
 func TestAManagerLeadsAgain(t *testing.T) {
 	store := mem.New("test")
 	u := bringUpAt(t, store, 1, 0)
@@ -250,7 +250,8 @@ func TestAManagerLeadsAgain(t *testing.T) {
 	}
 }
 
-// TestAManagerWaitsLongerThanItsLease: who waits to lead outlives its own lease, since whoever leads goes on for a while, and leads with another one when that has gone.
+// TestAManagerWaitsLongerThanItsLease: a manager that waits to lead outlives its own lease, since the current leader's
+// may last, and leads with a new one when that has expired.
 func TestAManagerWaitsLongerThanItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := mem.New("test").Open()
@@ -263,7 +264,7 @@ func TestAManagerWaitsLongerThanItsLease(t *testing.T) {
 			t.Fatal(err)
 		}
 		go func() {
-			for range 20 { // seconds for which it lives on
+			for range 20 { // seconds that its lease lasts
 				<-time.After(time.Second)
 				if err := first.Renew(t.Context()); err != nil {
 					t.Error(err)

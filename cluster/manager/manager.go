@@ -35,7 +35,7 @@ type Config struct {
 	Asked            bool   // the user asked for that port; otherwise any other may be used
 	Workers, Servers int    // 0 workers: nodes join on their own
 	Slots            int    // of each worker; 0: its share of the processors
-	// how long a job may take to give up a node that this manager starts, when the node is told to end; 0:
+	// how long a job may take to give up a node of this manager, when the node is asked to end; 0:
 	// cluster.NoticeOfLeave
 	Notice  time.Duration
 	Program cluster.Program
@@ -49,11 +49,11 @@ type Config struct {
 //
 // Invariants:
 //   - One job runs at a time, the first of the queue; the next begins when no process of the previous one runs.
-//   - A process of a job belongs to the process that leads it: when that ends, its processes are told to end, unless it
-//     was killed and another one follows it.
+//   - A process of a job belongs to the job's leader: when that ends, its processes are asked to end, unless it was killed and
+//     another one follows it.
 //   - Every started process is awaited, by a separate goroutine.
 //
-// Lock: mu, of all fields below it. Nothing is sent and nothing is waited for while it is held.
+// Lock: mu, of all fields below it. It is not held while sending or waiting.
 type manager struct {
 	Config
 	address   string

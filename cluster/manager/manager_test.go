@@ -33,8 +33,8 @@ import (
 	"bellows/vec"
 )
 
-// TestMain checks the process that leads a job, too, where the manager of a test has started this program: it does what its words say. It is an agent of
-// the manager's own, and a process that runs at a node until it is told to end.
+// TestMain also runs as the leader of a job, if the manager of a test has started this program: it follows its
+// arguments. It is also an agent of the manager's, and a process that runs at a node until it is asked to end.
 func TestMain(m *testing.M) {
 	switch {
 	case os.Getenv(lead.Variable) != "":
@@ -87,7 +87,7 @@ func answers() int {
 		said := ""
 		switch {
 		case m.Scale != nil:
-			said = fmt.Sprintf("it is offered %d nodes, of which the first is %s", len(m.Scale.Places), m.Scale.Places[0].Node)
+			said = fmt.Sprintf("it is offered %d nodes, the first is %s", len(m.Scale.Places), m.Scale.Places[0].Node)
 		case m.Drain != nil:
 			said = fmt.Sprintf("it gives up %s within %d ms", strings.Join(m.Drain.Nodes, " and "), m.Drain.NoticeMillis)
 		}
@@ -177,7 +177,7 @@ func leads(words []string) int {
 		case "wait": // until the manager has gone, or an interruption kills
 			fmt.Println("waits")
 			<-ctx.Done()
-			fmt.Println("the manager has gone") // to nobody
+			fmt.Println("the manager has gone") // to no reader
 			os.WriteFile(rest, []byte("interrupted"), 0o666)
 			return bellows.Interrupted.ExitCode()
 		case "start": // a process at a node
@@ -197,9 +197,9 @@ func leads(words []string) int {
 			}
 		case "fail":
 			return 66
-		case "led": // what it is told of those before it
+		case "led": // its predecessors, as reported to it
 			fmt.Printf("%s, term %d, in %s from %d, lost %d in a row: %s\n", l.Order, l.Term, l.Run, l.Checkpoint.Commit, l.InRow, l.Died.Died)
-		case "cut": // a checkpoint, whose number is its term
+		case "cut": // a checkpoint with its term as number
 			l.HowFar(cluster.Progress{Checkpoint: &cluster.Checkpoint{Era: uint32(l.Term), Commit: 5, Bytes: 7, At: time.Now()}, Units: 12, Seconds: 1.5})
 		case "awaits": // until the manager has heard of so much
 			if err := l.Renew(ctx, 0, func(string, ...any) {}); err != nil { // answers come in order
@@ -215,7 +215,7 @@ func leads(words []string) int {
 	return 0
 }
 
-// up is a cluster without nodes of its own.
+// up is a cluster without its own nodes.
 type up struct {
 	t       *testing.T
 	folder  cluster.Folder
@@ -228,7 +228,7 @@ type up struct {
 
 func bringUp(t *testing.T) *up { return bringUpWith(t, 0, 0) }
 
-// bringUpWith brings up a cluster with nodes of its own.
+// bringUpWith starts a cluster with its own nodes.
 func bringUpWith(t *testing.T, workers, servers int) *up {
 	t.Helper()
 	return bringUpAt(t, mem.New("test"), workers, servers)
@@ -326,7 +326,8 @@ func (u *up) output(job int) (out, talk string, code int) {
 	return o.String(), e.String(), code
 }
 
-// TestJobsRunOneAfterTheOther: a job waits for the one before; each has all nodes, and tells its words, its folder and its code.
+// TestJobsRunOneAfterTheOther checks that a job waits for its predecessor, and that each has all nodes, and reports its
+// arguments, its folder and its code.
 func TestJobsRunOneAfterTheOther(t *testing.T) {
 	u := bringUp(t)
 	if _, talk, code := u.output(u.submit("say=never").Job); code != 69 || !strings.Contains(talk, "start job 1: no worker of the cluster is left; ") {
@@ -439,8 +440,8 @@ func TestAJobOfAnotherProgramIsRefused(t *testing.T) {
 	}
 }
 
-// TestStrangersAreTurnedAway: without the token, under another name, with what is too long or unknown, nobody gets anything.
-func TestStrangersAreTurnedAway(t *testing.T) {
+// TestUnknownCallersAreRejected without the token, under another name, and with fields that are too long or unknown.
+func TestUnknownCallersAreRejected(t *testing.T) {
 	u := bringUp(t)
 	shown, err := u.folder.Token()
 	if err != nil {
@@ -532,7 +533,7 @@ func TestTheEndIsTold(t *testing.T) {
 	}
 }
 
-// TestTwoManagersOfAFolder: the second says so.
+// TestTwoManagersOfAFolder checks the second one's error.
 func TestTwoManagersOfAFolder(t *testing.T) {
 	u := bringUp(t)
 	err := Run(t.Context(), Config{Folder: u.folder, Listen: "127.0.0.1:0", Program: u.program, Log: u.log, OpenRegistry: opens(mem.New("test")), Own: true}, func(cluster.Status) { t.Error("it is up") })
@@ -566,7 +567,7 @@ func TestSingleScreenIsOneStream(t *testing.T) {
 	}
 }
 
-// member returns a client of an agent that joins by itself.
+// member returns a client of an agent that joins.
 func (u *up) member() *cluster.Client {
 	u.t.Helper()
 	c, err := u.client.Member(u.t.Context())

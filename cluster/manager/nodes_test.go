@@ -59,7 +59,8 @@ func names(s *cluster.Status) (list string) {
 	return list
 }
 
-// TestAClusterIsScaled with nodes of its own, which are processes: who came last leaves first, and numbers are used again. A job that runs is told.
+// TestAClusterIsScaled with its own nodes, which are processes: the newest leaves first, and numbers are reused. A
+// running job is notified.
 func TestAClusterIsScaled(t *testing.T) {
 	u := bringUpWith(t, 2, 1)
 	if s, err := u.client.Status(t.Context()); err != nil || names(&s) != "node-1 worker idle;node-2 worker idle;node-3 server idle;" {
@@ -96,11 +97,11 @@ func TestAClusterIsScaled(t *testing.T) {
 	}
 	j := u.submit("answer")
 	u.waits(j)
-	if d, err := scale(3, 0); err != nil || strings.Join(d.Sentences, ";") != "node-3 has joined the cluster;it is offered 1 nodes, of which the first is node-3" {
+	if d, err := scale(3, 0); err != nil || strings.Join(d.Sentences, ";") != "node-3 has joined the cluster;it is offered 1 nodes, the first is node-3" {
 		t.Errorf("beside a job: %+v, %v", d, err)
 	}
 	if d, err := u.client.Drain(t.Context(), cluster.Drain{Node: "node-2", NoticeMillis: time.Hour.Milliseconds()}, time.Minute); err != nil || strings.Join(d.Sentences, ";") != "it gives up node-2 within 3600000 ms;node-2 has left the cluster" {
-		t.Errorf("drained beside a job: %+v, %v", d, err)
+		t.Errorf("drained during a job: %+v, %v", d, err)
 	}
 	if s := u.until(func(s *cluster.Status) bool { return true }); s.Jobs[0].PID == 0 || names(&s) != "node-1 worker idle;node-3 worker idle;" {
 		t.Errorf("its process is %d, and there are %s", s.Jobs[0].PID, names(&s))
@@ -115,7 +116,7 @@ func TestAClusterIsScaled(t *testing.T) {
 	if err := <-u.over; err != nil {
 		t.Error(err)
 	}
-	u.over <- nil // as who ends the test awaits it
+	u.over <- nil // as the end of the test expects it
 	text, err := os.ReadFile(u.folder.Log())
 	if err != nil || !strings.Contains(string(text), "told to end\n") || !strings.HasSuffix(string(text), " down\n") {
 		t.Errorf("it has said %s, %v", text, err)
@@ -160,7 +161,7 @@ func TestLeftoverProcessesAreEnded(t *testing.T) {
 	}
 }
 
-// TestAnAgentThatIsLostIsForgotten: nobody waits for what has joined by itself. Output is lines of JSON.
+// TestAnAgentThatIsLostIsForgotten: a node that joined on its own is not awaited. Output is lines of JSON.
 func TestAnAgentThatIsLostIsForgotten(t *testing.T) {
 	u := bringUp(t)
 	s, w, err := u.member().Session(t.Context(), "/v1/agents", cluster.Hello{Slots: 1, PID: 1, Program: u.program})
@@ -171,7 +172,7 @@ func TestAnAgentThatIsLostIsForgotten(t *testing.T) {
 	s.Close()
 	u.until(func(s *cluster.Status) bool { return len(s.Nodes) == 0 })
 	if _, _, err := u.member().Session(t.Context(), "/v1/agents", cluster.Hello{Node: "node-1", Slots: 1, PID: 1, Program: u.program}); bellows.KindOf(err) != bellows.Refused {
-		t.Errorf("as one that nobody awaits: %v", err)
+		t.Errorf("as one that is not awaited: %v", err)
 	}
 	token, err := u.folder.Token()
 	if err != nil {
@@ -203,7 +204,7 @@ func TestAnAgentThatDoesNotListen(t *testing.T) {
 	m := &manager{Config: Config{Program: own, Log: log}}
 	x, y := net.Pipe()
 	y.Close()
-	if err := m.welcome(cluster.NewSession(x, strings.NewReader("")), secure.Name{Role: secure.Agent, ID: "guest-1"}, &cluster.Hello{Slots: 1, Program: own}); err != nil || len(m.nodes) != 1 || m.nodes[0].state != cluster.Gone {
+	if err := m.welcome(cluster.NewSession(x, strings.NewReader("")), secure.Name{Role: secure.Agent, ID: "caller-1"}, &cluster.Hello{Slots: 1, Program: own}); err != nil || len(m.nodes) != 1 || m.nodes[0].state != cluster.Gone {
 		t.Errorf("%v, %+v", err, m.nodes)
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -283,7 +284,7 @@ func TestTheQueueHasItsBound(t *testing.T) {
 	}
 }
 
-// TestScaleNamesChoices also expects the way to get a node if there is none.
+// TestScaleNamesChoices also expects the way to get a node if the cluster has none.
 func TestScaleNamesChoices(t *testing.T) {
 	t.Parallel()
 	if got := choice([]string{"node-1", "node-3"}); got != "there are node-1, node-3" {

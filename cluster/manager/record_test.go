@@ -61,7 +61,8 @@ func TestRecordNeedsItsCommand(t *testing.T) {
 	}
 }
 
-// TestLongCommandIsCut stores a job whose command is too long for the registry. The next manager finds the job without its command.
+// TestLongCommandIsCut stores a job whose command is too long for the registry. The next manager finds the job without
+// its command.
 func TestLongCommandIsCut(t *testing.T) {
 	t.Parallel()
 	store := mem.New("test")

@@ -97,7 +97,7 @@ func ordinal(n int) string {
 	}
 }
 
-// lastReport returns how far the job is, as far as this manager was told.
+// lastReport returns how far the job is, by the last report.
 func (r *recovering) lastReport() cluster.Progress {
 	if r.report == nil {
 		return cluster.Progress{}
@@ -121,9 +121,9 @@ func (r *recovering) cost() string {
 	}
 }
 
-// fell handles a job whose leading process was killed. If the job's processes at nodes can continue without it, another
-// process follows at once. Otherwise they are told to end, and another process then begins a new attempt of the job. A
-// job that was to end, or dies again and again, has ended.
+// fell handles a job whose leader was killed. If the job's processes at nodes can continue without it, another process
+// follows at once. Otherwise they are asked to end, and another process then begins a new attempt of the job. A
+// cancelled job, or one that dies again and again, has ended.
 func (m *manager) fell(j *job, died string) {
 	m.hearOut(j)
 	m.mu.Lock()

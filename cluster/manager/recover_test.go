@@ -19,8 +19,8 @@ import (
 	"bellows/port/registry/mem"
 )
 
-// TestAnotherProcessTakesOver where that which leads a job is killed: it knows which job it is, how far that was and what was lost, and whoever follows the output misses nothing.
-// What the one before had at a node has ended by then.
+// TestAnotherProcessTakesOver kills a job's leader. The successor knows the job, its progress and the loss, and
+// followers of the output miss nothing. The old leader's processes at nodes have ended by then.
 func TestAnotherProcessTakesOver(t *testing.T) {
 	store := mem.New("test")
 	u := bringUpAt(t, store, 1, 0)
@@ -49,7 +49,8 @@ func TestAnotherProcessTakesOver(t *testing.T) {
 	}
 }
 
-// TestNodesContinueAfterLeaderDeath kills a leader that has reported what a successor needs: that one is given the processes, which have not ended, and nothing is lost. Five times in a row is the most for it, too.
+// TestNodesContinueAfterLeaderDeath kills a leader that has reported what a successor needs: the successor gets the
+// running processes, and nothing is lost. The limit of five times in a row also applies.
 func TestNodesContinueAfterLeaderDeath(t *testing.T) {
 	u := bringUpAt(t, mem.New("test"), 1, 0)
 	job := u.submit("run=runs/one", "start", "cut", "succeed", "followed", "die=3", "say=done")
@@ -77,7 +78,8 @@ func TestNodesContinueAfterLeaderDeath(t *testing.T) {
 	}
 }
 
-// TestManagerRepeatsUnansweredRequests of the process that takes the place of one which was killed and had not answered; and it is told what became of the job's processes meanwhile.
+// TestManagerRepeatsUnansweredRequests to the successor of a killed process that had not answered; it also reports the
+// ends of the job's processes meanwhile.
 func TestManagerRepeatsUnansweredRequests(t *testing.T) {
 	t.Parallel()
 	theirs, ours := net.Pipe()
@@ -120,7 +122,7 @@ func TestAbandonedRequestBlocksNothing(t *testing.T) {
 			}
 			cancel()
 			if !m.mu.TryLock() {
-				t.Fatal("nobody else gets an answer")
+				t.Fatal("no other caller gets an answer")
 			}
 			if m.mu.Unlock(); len(m.asked) != 0 {
 				t.Errorf("%d questions are kept", len(m.asked))
@@ -131,7 +133,8 @@ func TestAbandonedRequestBlocksNothing(t *testing.T) {
 	})
 }
 
-// TestRepeatedDeathEndsJob: five times in a row with no new checkpoint another process takes over; then the job is interrupted, with the exit code of lost nodes. Those behind it run.
+// TestRepeatedDeathEndsJob: five times in a row without a new checkpoint another process takes over. Then the job is
+// interrupted, with the exit code of lost nodes, and queued jobs run.
 func TestRepeatedDeathEndsJob(t *testing.T) {
 	u := bringUpAt(t, mem.New("test"), 1, 0)
 	job := u.submit("die=always")
@@ -152,7 +155,7 @@ func TestRepeatedDeathEndsJob(t *testing.T) {
 	}
 }
 
-// TestCancelledJobIsNotResumed: a job that was to end, and whose process is killed before it has, is interrupted.
+// TestCancelledJobIsNotResumed kills the leader of a cancelled job before its end: the job is interrupted.
 func TestCancelledJobIsNotResumed(t *testing.T) {
 	store := mem.New("test")
 	u := bringUpAt(t, store, 1, 0)
@@ -162,7 +165,7 @@ func TestCancelledJobIsNotResumed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Kill(s.Jobs[0].PID, syscall.SIGSTOP); err != nil { // so that it does not end by itself
+	if err := syscall.Kill(s.Jobs[0].PID, syscall.SIGSTOP); err != nil { // so that it does not end
 		t.Fatal(err)
 	}
 	if err := u.client.Interrupt(t.Context(), job.Job); err != nil {
@@ -187,8 +190,8 @@ func TestCancelledJobIsNotResumed(t *testing.T) {
 	}
 }
 
-// TestTheNextManagerGoesOn where one was told to end by a signal, and not by `down`.
-func TestTheNextManagerGoesOn(t *testing.T) {
+// TestNextManagerResumes if the old one was ended by a signal, and not by `down`.
+func TestNextManagerResumes(t *testing.T) {
 	store := mem.New("test")
 	u := bringUpAt(t, store, 1, 0)
 	job := u.submit("wait=" + t.TempDir() + "/gone")
@@ -223,7 +226,7 @@ func TestDeathsAreCounted(t *testing.T) {
 		}
 	}
 	if r.died.Units != -1 || r.died.Seconds != -1 || !strings.HasSuffix(r.cost(), "if there was one, is lost, the amount is unknown to this manager") {
-		t.Errorf("nothing was told of it, and it has cost %+v: %s", r.died, r.cost())
+		t.Errorf("nothing was reported of it, and it has cost %+v: %s", r.died, r.cost())
 	}
 	if !r.hears(&cluster.Progress{Cost: &cluster.Cost{Units: 7, Seconds: 2}}) || r.recoveries[cluster.InRowMost-1].Units != 7 || r.report != nil || r.hears(&cluster.Progress{Cost: &cluster.Cost{Units: 8}}) {
 		t.Errorf("its log has told what it has cost: %+v", r.recoveries)

@@ -54,8 +54,8 @@ type listener struct {
 	strangers *admission.Places
 }
 
-// guest is a connection with such a place, which it keeps until it is closed or its caller is identified.
-type guest struct {
+// placedConn is a connection with such a place, which it keeps until it is closed or identified.
+type placedConn struct {
 	net.Conn
 	leave func()
 }
@@ -65,10 +65,10 @@ func (l *listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &guest{c, l.strangers.TakeOver(func() { c.Close() })}, nil
+	return &placedConn{c, l.strangers.TakeOver(func() { c.Close() })}, nil
 }
 
-func (g *guest) Close() error {
+func (g *placedConn) Close() error {
 	g.leave()
 	return g.Conn.Close()
 }
@@ -165,7 +165,7 @@ type (
 // isKnown gives back the place that the connection of a question had while its caller was unknown.
 func isKnown(r *http.Request) {
 	if sealed, ok := r.Context().Value(connection{}).(*tls.Conn); ok {
-		if g, ok := sealed.NetConn().(*guest); ok {
+		if g, ok := sealed.NetConn().(*placedConn); ok {
 			g.leave()
 		}
 	}
@@ -215,12 +215,12 @@ func (m *manager) guard(next http.Handler) http.Handler {
 	})
 }
 
-// certify gives a joining process a certificate as an agent, and an agent a new one in place of its own.
+// certify gives a joining process a certificate as an agent, and an agent a new one to replace its own.
 func (m *manager) certify(by secure.Name, q cluster.Request) (c cluster.Certificate, err error) {
 	if by.Role == secure.User {
 		m.mu.Lock()
 		m.guests++
-		by = secure.Name{Role: secure.Agent, ID: fmt.Sprintf("guest-%d", m.guests)}
+		by = secure.Name{Role: secure.Agent, ID: fmt.Sprintf("caller-%d", m.guests)}
 		m.mu.Unlock()
 	}
 	if c.Certificate, err = m.issues.Issue(q.Key, by); err != nil {

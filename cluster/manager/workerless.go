@@ -35,7 +35,7 @@ func (j *job) comes() {
 	}
 }
 
-// workerless ends a job to which no worker has come. What it has done is kept: the same command resumes it.
+// workerless ends a job without any worker. Its results are kept: the same command resumes it.
 func (m *manager) workerless(j *job) {
 	m.mu.Lock()
 	if j.lonely == nil || j.state != cluster.Queued || m.closing {

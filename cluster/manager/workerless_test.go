@@ -17,8 +17,9 @@ import (
 	"bellows/link/secure"
 )
 
-// TestJobWithoutWorkerEnds: one whose leading process has died, and all workers with it. What it waits for is said once, and until when; then it ends with the exit code of lost nodes, and says how to
-// go on; one that is taken out of the queue meanwhile does not end twice, and the next begins when it has ended.
+// TestJobWithoutWorkerEnds kills a job's leader and all workers. What it waits for is reported once, and until when;
+// then it ends with the exit code of lost nodes and the command to resume. A job that is removed from the queue
+// meanwhile does not end twice, and the next begins when it has ended.
 func TestJobWithoutWorkerEnds(t *testing.T) {
 	t.Parallel()
 	for _, cancelled := range []bool{false, true} {

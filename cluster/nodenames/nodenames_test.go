@@ -7,7 +7,7 @@ import (
 	"bellows/api"
 )
 
-// TestText names the nodes of a job whose numbers overlap with those of the cluster.
+// TestText names a job's nodes with numbers that overlap with the cluster's.
 func TestText(t *testing.T) {
 	t.Parallel()
 	table := &Map{}

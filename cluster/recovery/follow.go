@@ -12,7 +12,7 @@ import (
 	"bellows/run/event"
 )
 
-// goingOn is an attempt of the run whose nodes have continued when the leading process was lost.
+// goingOn is an attempt of the run whose nodes continued when its leader was lost.
 type goingOn struct {
 	told event.Told
 	cut  bellows.CommitNumber // the last of this life; 0: none is there
@@ -33,13 +33,12 @@ func (v *Recovery) RefuseOtherRun(f *run.Folder) bool {
 	return true
 }
 
-// leaderLost returns what became of the process that led before, where its nodes cannot go on.
+// leaderLost describes the lost leader of a job whose nodes cannot continue.
 func (v *Recovery) leaderLost(why string) string {
 	return v.Lead.Died.Died + "; its nodes cannot continue: " + why
 }
 
-// Cause returns why the run is rolled back that has lost nodes: since the process that led before was lost, where
-// they cannot go on without it.
+// Cause returns the reason for a rollback: lost nodes, after the loss of the leader if they cannot continue without it.
 func (v *Recovery) Cause(reason string) string {
 	if g := v.goesOn; g != nil && !g.is {
 		reason = v.leaderLost(reason)
@@ -73,15 +72,14 @@ func (v *Recovery) firstCut() bellows.CommitNumber {
 	return v.goesOn.cut
 }
 
-// followed returns the event of a job that this process leads from now on, while its nodes have gone on.
+// followed returns the event of a job that this process leads from now on, while its nodes continued.
 func (v *Recovery) followed(b *event.Rollback, f *run.Folder) event.Event {
 	b.Era, b.ToEra, b.ToCommit = uint32(f.Life), uint32(f.Life), v.goesOn.told.Record
 	v.Recoveries = append(v.Recoveries, Restart{Kind: string(event.TakenOver), Rollback: b})
 	return event.OfTakeover(b, f.Dir, len(v.Lead.Following.Processes), cluster.InRowMost)
 }
 
-// Undone returns what a death costs that was seen before the job began to go on here: as far as the process before
-// has told.
+// Undone returns the cost of a death from before this process led the job, as far as its predecessor reported it.
 func (v *Recovery) Undone() node.Since {
 	if l := v.Lead; l != nil && l.Follows() != nil {
 		return node.Since{Units: l.Following.Units, Trained: trained(l.Following.Seconds)}
@@ -91,7 +89,7 @@ func (v *Recovery) Undone() node.Since {
 
 func trained(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
 
-// Follow returns what the job goes on with in this process; nil: it begins, or another life of it does.
+// Follow returns what the job resumes with in this process; nil: it, or another attempt of it, begins.
 func (v *Recovery) Follow(f *run.Folder, output func(bellows.NodeID) io.Writer) *launch.Following {
 	l := v.Lead
 	if l == nil || l.Follows() == nil {

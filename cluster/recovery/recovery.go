@@ -43,7 +43,7 @@ type Recovery struct {
 type Restart struct {
 	Kind string `json:"kind"` // "rolled-back", or "taken-over"
 	*event.Rollback
-	Seconds float64 `json:"seconds"` // from the loss until the first tasks left; 0: there were none
+	Seconds float64 `json:"seconds"` // from the loss until the first tasks left; 0: none
 }
 
 // Finished reports whether a job had finished before the process that led it was lost. Then its model is there.
@@ -105,8 +105,8 @@ func (v *Recovery) Takeover(f *run.Folder) (e event.Event, ok bool) {
 	return v.event(b, f, node.Since{Units: b.Units, Trained: trained(b.Lost)}), true
 }
 
-// cost returns the death of who led the job before. What that has cost, where nobody knew it who lives, the run's log
-// tells, and the manager hears of it.
+// cost returns the death of the previous leader. If no remaining process knows the lost work, it comes from the run's
+// log, and the manager receives it.
 func (v *Recovery) cost(f *run.Folder) *cluster.Recovery {
 	d := *v.Lead.Died
 	d.Died = v.Lead.Names.Job(d.Died)
@@ -224,7 +224,8 @@ const (
 	tryEvery     = 200 * time.Millisecond
 )
 
-// Claim returns the run's folder. Where another process has led the job, it waits for that to leave it, and says so.
+// Claim returns the run's folder. If another process has led the job, it waits until that has left the folder, and
+// reports the wait.
 func (v *Recovery) Claim(ctx context.Context, req run.Request, talk func(format string, args ...any)) (*run.Folder, error) {
 	v.Order(&req)
 	f, err := run.Claim(req)

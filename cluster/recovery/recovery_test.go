@@ -36,8 +36,8 @@ func led(t *testing.T, dir string) *lead.Lead {
 		Died: &cluster.Recovery{Died: "who led it", NoticedBy: "the manager", TookOver: "this", Units: 12, Seconds: 1.5, InRow: 1}}}
 }
 
-// TestOrderIdentifiesRun: what a job has begun it goes on with though it says --fresh, and where another has led it, in that folder; what it has finished is over. A run of the same command that is
-// another job's is given up by --fresh.
+// TestOrderIdentifiesRun checks that a job resumes its own run despite --fresh, and in the folder of an earlier leader;
+// a finished run is over. --fresh gives up a run of the same command that belongs to another job.
 func TestOrderIdentifiesRun(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	claim := func(order string) *run.Folder {
@@ -61,14 +61,14 @@ func TestOrderIdentifiesRun(t *testing.T) {
 		t.Error("it goes on with nothing")
 	}
 	if !claim("ABC").Resumed {
-		t.Error("the job does not go on with its own run")
+		t.Error("the job does not resume its own run")
 	}
 	if claim("DEF").Resumed {
-		t.Error("another job goes on, though it is to begin")
+		t.Error("another job resumes, though it should begin")
 	}
 	l := led(t, dir)
 	if Finished(l) {
-		t.Error("a run that goes on is over")
+		t.Error("a resumed run is over")
 	}
 	f, err := run.Claim(run.Request{Config: run.Config{App: "mf"}, Out: dir, Order: "ABC"})
 	if err == nil {
@@ -83,15 +83,15 @@ func TestOrderIdentifiesRun(t *testing.T) {
 	first, other := led(t, dir), led(t, dir)
 	first.Term, other.Order = 1, "DEF"
 	if !Finished(l) || Finished(first) || Finished(other) {
-		t.Errorf("it has finished: %v; to who leads first %v, to another job %v", Finished(l), Finished(first), Finished(other))
+		t.Errorf("it has finished: %v; to the first leader %v, to another job %v", Finished(l), Finished(first), Finished(other))
 	}
 	if err := os.RemoveAll(dir); err != nil || Finished(l) {
 		t.Errorf("without a folder: %v", err)
 	}
 }
 
-// TestARunThatHasGoneIsNamed where there was more of it, and who keeps no checkpoints ends.
-func TestARunThatHasGoneIsNamed(t *testing.T) {
+// TestMissingRunIsNamed if more of it was there before; a run without checkpoints ends.
+func TestMissingRunIsNamed(t *testing.T) {
 	v := &Recovery{Lead: led(t, "runs/x")}
 	if err := v.CheckRunExists(&run.Folder{}, true); bellows.KindOf(err) != bellows.NoInput || err.Error() != "resume job 7: its run is no longer in runs/x, and had a checkpoint at record 9; bring the folder back and give the command again, or submit it again to start over" {
 		t.Error(err)
@@ -122,7 +122,7 @@ func TestTakeoverCostIsReported(t *testing.T) {
 	if !ok || e.Sentence != want || e.Units != 0 && e.Rollback.Units != 12 || e.NoticedBy != "the manager" || len(v.Recoveries) != 1 {
 		t.Errorf("%v %+v", ok, e)
 	}
-	v.Lead.Died.Units, v.Lead.Died.Seconds = -1, -1 // the manager died, too, and there is no log
+	v.Lead.Died.Units, v.Lead.Died.Seconds = -1, -1 // the manager also died, and the log is missing
 	if e, _ := v.Takeover(f); !strings.Contains(e.Sentence, "who led it; work since the last checkpoint is lost, the amount is unknown: the run resumes") || e.Rollback.Units != -1 || e.Rollback.Lost != -1 {
 		t.Errorf("%+v", e)
 	}
@@ -130,11 +130,11 @@ func TestTakeoverCostIsReported(t *testing.T) {
 	v.lostAt = time.Now()
 	v.Resumed()
 	if v.Recoveries[0].Seconds <= 0 {
-		t.Error("the time until it went on is not noted")
+		t.Error("the time until it resumed is not noted")
 	}
 	f.Orderly = true
 	if _, ok := v.Takeover(f); ok {
-		t.Error("an orderly end is told as a loss")
+		t.Error("an orderly end is reported as a loss")
 	}
 }
 
@@ -154,7 +154,7 @@ func TestARunIsRolledBackSoOften(t *testing.T) {
 	}
 }
 
-// TestFollowerRequestsRun by who follows, once it is known: who leads first begins where it is told to.
+// TestFollowerRequestsRun once the run is known; a first leader begins where it is asked to.
 func TestFollowerRequestsRun(t *testing.T) {
 	for _, c := range []struct {
 		term      int
@@ -172,7 +172,8 @@ func TestFollowerRequestsRun(t *testing.T) {
 	}
 }
 
-// TestProgressIsReportedToManager once a second, and of a checkpoint without delay, for as long as the job runs; not where nobody knows.
+// TestProgressIsReportedToManager once a second, and for a checkpoint without delay, while the job runs; not if it is
+// unknown.
 func TestProgressIsReportedToManager(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex // of what follows, up to told
@@ -207,7 +208,7 @@ func TestProgressIsReportedToManager(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			if !reflect.DeepEqual(told, want) {
-				t.Errorf("%s it is told %+v, want %+v", when, told, want)
+				t.Errorf("%s it receives %+v, want %+v", when, told, want)
 			}
 			told = nil
 		}
@@ -219,7 +220,7 @@ func TestProgressIsReportedToManager(t *testing.T) {
 		expect("before the first checkpoint", cluster.Progress{Units: 5, Seconds: 2})
 		show(nil, errors.New("the job is closing"))
 		v.ReportCheckpoint()
-		expect("while nobody knows how far it is")
+		expect("while the progress is unknown")
 		show(&api.Checkpoint{Era: 2, Commit: 9, Bytes: 70, Age: 0.25, Units: 1, Seconds: 0.5}, nil)
 		v.ReportCheckpoint()
 		expect("at a checkpoint", cluster.Progress{Units: 1, Seconds: 0.5, Checkpoint: &cluster.Checkpoint{Era: 2, Commit: 9, Bytes: 70, At: time.Now().Add(-250 * time.Millisecond)}})
@@ -276,7 +277,7 @@ func TestAManagerHearsOfACheckpoint(t *testing.T) {
 		v.NotifyManager(ctx, board.New(api.Status{}, 0, func(context.Context) (api.Progress, error) {
 			return api.Progress{Checkpoint: &api.Checkpoint{Era: 2, Commit: 9, Units: 4}}, nil
 		}))
-		s.Close() // where nothing was told
+		s.Close() // without a report
 		close(ended)
 	}()
 	if m, err := s.Receive(); err != nil || m.Progress == nil || m.Progress.Units != 4 || m.Progress.Checkpoint == nil || m.Progress.Checkpoint.Commit != 9 {
@@ -286,7 +287,7 @@ func TestAManagerHearsOfACheckpoint(t *testing.T) {
 	<-ended
 }
 
-// TestStandaloneJobReportsNothing: there is nothing to wait for.
+// TestStandaloneJobReportsNothing checks that it does not wait either.
 func TestStandaloneJobReportsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
@@ -300,7 +301,8 @@ func TestStandaloneJobReportsNothing(t *testing.T) {
 	})
 }
 
-// TestClaimWaitsForPreviousLeader until it has left the run's folder, for a minute at most, and who leads first waits for nobody.
+// TestClaimWaitsForPreviousLeader until it has left the run's folder, for a minute at most; a first leader does not
+// wait.
 func TestClaimWaitsForPreviousLeader(t *testing.T) {
 	for _, c := range []struct {
 		name        string

@@ -22,7 +22,8 @@ func TestMain(m *testing.M) {
 	clitest.Main(m, "bellows", main, clitest.Program{Name: "leasing", Main: func() { cli.Main(leasing{mlr.New()}) }}, clitest.Program{Name: "s3serve", Main: serveS3})
 }
 
-// serveS3 is `s3serve ADDRESS FILE`: a service of S3 for scripts whose machines do not reach the one of TestScripts. The file has its address when it is there.
+// serveS3 implements `s3serve ADDRESS FILE`: an S3 service for scripts whose machines do not reach that of TestScripts.
+// The file gets its address when it is up.
 func serveS3() {
 	err := s3test.Serve(os.Args[1], func(s *s3test.Server) {
 		if err := os.WriteFile(os.Args[2], []byte(s.Endpoint), 0o666); err != nil {
@@ -42,8 +43,8 @@ func TestScripts(t *testing.T) {
 	clitest.Run(t, "bellows", "testdata/script", "MEMBERS="+buildMembers(t), "S3_PLACE="+s3.Place("runs"), "S3_ENDPOINT="+s3.Endpoint, "S3_KEY="+s3test.Key, "S3_SECRET="+s3test.Secret)
 }
 
-// leasing is an application whose tasks lease a table beside what they do: from some clock on they wait with the leases while somebody has locked the file $CLITEST_HOLD.leased. So a
-// partition that is told to go elsewhere is copied, and stays until the file is let go.
+// leasing is an application whose tasks also lease a table: from some clock on they wait with the leases while the file
+// $CLITEST_HOLD.leased is locked. So a partition that should move is copied, and stays until the file is unlocked.
 type leasing struct{ app.Application }
 
 // NewRun implements app.Application.

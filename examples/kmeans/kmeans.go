@@ -58,7 +58,7 @@ func (k kmeans) NewRun(in app.Input) (*app.Run, error) {
 		return nil, err
 	}
 	if in.Staleness != nil && *in.Staleness != 0 {
-		return nil, bellows.Errorf(bellows.Config, "train", "kmeans", "its clocks are rounds: there is no staleness but 0")
+		return nil, bellows.Errorf(bellows.Config, "train", "kmeans", "its clocks are rounds: staleness must be 0")
 	}
 	p.features = in.Data.Examples.Features
 	p.divide(in)
@@ -94,7 +94,7 @@ func (p *problem) divide(in app.Input) {
 	p.points, p.held = dense(in.Data.Select(training)), dense(in.Data.Select(held))
 }
 
-// dense is rows side by side, whatever form they have.
+// dense returns rows side by side, whatever form they have.
 func dense(from *data.Set) [][]float32 {
 	set := from.Examples
 	rows := make([][]float32, set.Rows())
@@ -195,8 +195,8 @@ func (p *problem) RunTask(t *train.Task) error {
 	return nil
 }
 
-// epoch reports a round, and says whether there is another: not when one point in 1,000 moves or fewer, unless a number of
-// epochs was asked for. It remembers nothing, so that another process can go on.
+// epoch reports a round, and reports whether there is another: not if one point in 1,000 moves or fewer, unless a
+// number of epochs was set. It keeps no state, so that another process can continue.
 func (p *problem) epoch(round int, results [][]float64, to *train.Dispatcher) bool {
 	var cost, held, moved float64
 	for _, r := range results {

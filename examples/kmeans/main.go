@@ -1,5 +1,5 @@
-// Command kmeans is a program with an application of its own: kmeans.go says what is computed, and cli makes of it train,
-// eval, predict, demo, status, --processes and the rest.
+// Command kmeans is a program with an application of its own: kmeans.go has the computation, and cli adds train, eval,
+// predict, demo, status, --processes and the rest.
 package main
 
 import "bellows/cli"

@@ -1,5 +1,5 @@
-// Command words is logistic regression on the words of text lines. A feature is a word's 64-bit hash: there
-// is no vocabulary, and the sparse table of weights gets a row for each word when an update of it commits.
+// Command words is logistic regression on the words of text lines. A feature is a word's 64-bit hash: there is no
+// vocabulary, and the sparse table of weights gets a row for each word when an update of it commits.
 package main
 
 import (
@@ -31,7 +31,7 @@ func read(split bellows.SplitID) []example {
 	for i := range list {
 		praised := 0
 		for range 15 {
-			n, h := int(math.Exp(random.Float64()*6)), fnv.New64a() // few words are common, many are rare
+			n, h := int(math.Exp(random.Float64()*6)), fnv.New64a() // a few are common, many rare
 			fmt.Fprintf(h, "word%d", n)
 			list[i].words = append(list[i].words, bellows.Key(h.Sum64()))
 			praised += 1 - n%2*2
@@ -41,7 +41,7 @@ func read(split bellows.SplitID) []example {
 	return list
 }
 
-// score is above 0 where the model says that a line praises. Weights are given by ascending key.
+// score is above 0 if the model predicts that a line praises. Weights are given by ascending key.
 func score(e example, list []bellows.Key, w []float32) (sum float64) {
 	for _, k := range e.words {
 		if i, found := slices.BinarySearch(list, k); found {
@@ -61,7 +61,7 @@ func (all executor) RunTask(t *train.Task) error {
 	}
 	list = slices.Compact(slices.Sorted(slices.Values(list)))
 	w, gradient := make([]float32, len(list)), make([]float32, len(list))
-	t.PullKeys(weights, list, w) // a word that nobody has pushed yet weighs 0
+	t.PullKeys(weights, list, w) // missing keys weigh 0
 	for _, e := range all {
 		slope := float32(1/(1+math.Exp(-score(e, list, w)))) - e.praise
 		for _, k := range e.words {

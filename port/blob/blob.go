@@ -38,7 +38,7 @@ type Store interface {
 	Create(ctx context.Context, name string) (Writer, error)
 	// Open finds a blob to read. The context is for all that is read of it.
 	Open(ctx context.Context, name string) (Reader, error)
-	// Stat tells of a blob. fs.ErrNotExist: there is none.
+	// Stat describes a blob. fs.ErrNotExist: there is none.
 	Stat(ctx context.Context, name string) (Info, error)
 	// List yields the blobs whose names begin with a prefix, in the order of their names' bytes, and ends with the
 	// first error. A blob that is added or removed meanwhile may be included.
@@ -90,7 +90,7 @@ func (s Schemes) Open(ctx context.Context, uri string) (Store, error) {
 			known = append(known, scheme+"://")
 		}
 		slices.Sort(known)
-		return nil, bellows.Errorf(bellows.Config, "open storage", Shown(uri), "there is no storage of that kind").Hinted("known are " + strings.Join(known, ", "))
+		return nil, bellows.Errorf(bellows.Config, "open storage", Shown(uri), "unknown kind of storage").Hinted("known are " + strings.Join(known, ", "))
 	}
 	return open(ctx, at)
 }

@@ -36,7 +36,7 @@ func Fault(op, uri string, err error) error {
 	case errors.Is(err, fs.ErrExist):
 		e.Kind = bellows.Refused
 	case errors.Is(err, fs.ErrPermission):
-		e.Kind, e.Hint = bellows.Refused, "see who may read and write there"
+		e.Kind, e.Hint = bellows.Refused, "check the permissions to read and write there"
 	case errors.Is(err, ErrFull):
 		e.Kind, e.Hint = bellows.CannotWrite, "free some space"
 	case errors.Is(err, ErrDamaged):

@@ -129,7 +129,7 @@ func TestSettleReadsCurrentState(t *testing.T) {
 		return nil
 	}
 	if puts, gets, now, err := settle(t.Context(), "3", at+2); puts != 2 || gets != 2 || now != at+3 || err != nil {
-		t.Errorf("its answer is lost, and that of who looks: %d puts, %d looks, revision %d: %v", puts, gets, now, err)
+		t.Errorf("its answer is lost, and that of the read: %d puts, %d looks, revision %d: %v", puts, gets, now, err)
 	}
 	s.Lose, s.Fail = nil, nil
 	if puts, gets, _, err := settle(t.Context(), "4", at); puts != 1 || gets != 0 || !errors.Is(err, registry.ErrChanged) {
@@ -151,7 +151,7 @@ func TestSettleReadsCurrentState(t *testing.T) {
 		return silent(op, key)
 	}
 	if puts, gets, _, err := settle(ctx, "5", at+3); puts != 1 || gets > 1 || err == nil {
-		t.Errorf("nobody waits: %d puts, %d looks, %v", puts, gets, err)
+		t.Errorf("without a waiter: %d puts, %d looks, %v", puts, gets, err)
 	}
 	s.Fail = func(op, _ string) error {
 		if op == "get" {
@@ -191,11 +191,11 @@ func TestResignEndsLeadership(t *testing.T) {
 		t.Errorf("terms %d and %d: %v", l.Term, other.Term, err)
 	}
 	if _, err := r.Get(t.Context(), "office"); err != nil {
-		t.Errorf("who has resigned ends another's leadership: %v", err)
+		t.Errorf("a resigned leader ends another's leadership: %v", err)
 	}
 }
 
-// watching is a registry of which the watches that are open are counted.
+// watching is a registry that counts its open watches.
 type watching struct {
 	registry.Registry
 	open int

@@ -29,7 +29,7 @@ func CheckAddress(address string) error {
 	case err != nil || port == "":
 		return errors.New("it must be HOST:PORT, such as 127.0.0.1:9090; port 0 is any free one")
 	case !api.Loopback(host):
-		return errors.New("anyone who reaches that address could read the job; give a loopback address, such as 127.0.0.1:9090")
+		return errors.New("any process with access to that address could read the job; give a loopback address, such as 127.0.0.1:9090")
 	}
 	return nil
 }

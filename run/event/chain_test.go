@@ -12,7 +12,7 @@ import (
 	"bellows/train"
 )
 
-// TestAChainShowsWhatIsAltered, cut out or put in, and goes on behind it.
+// TestAChainShowsWhatIsAltered, removed or inserted, and continues after it.
 func TestAChainShowsWhatIsAltered(t *testing.T) {
 	t.Parallel()
 	var made Chain
@@ -45,7 +45,7 @@ func TestAChainShowsWhatIsAltered(t *testing.T) {
 	}
 }
 
-// TestResumedLogIsOneChain: what is behind the point where it went on is sealed with what is before it. It may be closed twice.
+// TestResumedLogIsOneChain: events after a resume are sealed with those before it. It may be closed twice.
 func TestResumedLogIsOneChain(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -73,7 +73,7 @@ func TestResumedLogIsOneChain(t *testing.T) {
 		}
 	}
 	if l, err := OpenLog(folder+"/none", true); err != nil || l.kept != 0 {
-		t.Errorf("where there is none: %+v, %v", l, err)
+		t.Errorf("for a missing log: %+v, %v", l, err)
 	}
 	if l := new(Log); l.Close() != nil {
 		t.Error("a log that has not begun does not close")
@@ -83,12 +83,12 @@ func TestResumedLogIsOneChain(t *testing.T) {
 	}
 }
 
-// cycles is a driver whose epochs have three clocks, behind one before them.
+// cycles is a driver whose epochs have three clocks, after one opening clock.
 type cycles struct{ train.Driver }
 
 func (cycles) Cycle() (opens, clocks int) { return 1, 3 }
 
-// TestJobStatementRoundTrip, and what counts, as they were; a driver that says nothing of its clocks is told of.
+// TestJobStatementRoundTrip, with visits unchanged; a driver that does not state its clocks is reported.
 func TestJobStatementRoundTrip(t *testing.T) {
 	t.Parallel()
 	items := func(s bellows.SplitID, c bellows.Clock) bellows.Range {

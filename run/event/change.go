@@ -8,7 +8,7 @@ import (
 	"bellows/node"
 )
 
-// FromChange returns the event of a change of who takes part in a job, or of who runs what.
+// FromChange returns the event of a change of a job's members or owners.
 func FromChange(c node.Change) Event {
 	e := Event{Node: name(c.Node), Sentence: c.Sentence}
 	switch c.Kind {
@@ -52,7 +52,7 @@ func OfRollback(b *Rollback, model, undone string, most int) Event {
 		Sentence: fmt.Sprintf("%s; %s: the run %s, in era %d, with %s (%d of at most %d times in a row without a new checkpoint)", b.Reason, undone, to, b.Era, b.TookOver, b.InRow, most)}
 }
 
-// OfTakeover returns the event of a job that another process leads from now on, while its nodes have gone on.
+// OfTakeover returns the event of a job that another process leads from now on, while its nodes continued.
 func OfTakeover(b *Rollback, model string, nodes, most int) Event {
 	return Event{Kind: TakenOver, Node: Leader, Model: model, Rollback: b,
 		Sentence: fmt.Sprintf("%s; no work is lost: the run continues after record %s of era %d with its %s, led by %s (%d of at most %d times in a row without a new checkpoint)",

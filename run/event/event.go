@@ -19,7 +19,7 @@ const (
 	Visited     Kind = "visited"     // units that count
 	Passed      Kind = "passed-by"   // a damaged checkpoint
 	Resumed     Kind = "resumed"     // an unfinished run continues
-	RolledBack  Kind = "rolled-back" // nodes were lost with their rows, and the run resumes from a checkpoint by itself
+	RolledBack  Kind = "rolled-back" // nodes were lost with their rows, and the run resumes from a checkpoint
 	TakenOver   Kind = "taken-over"  // the leading process was lost; another one leads, and the nodes continue
 	Checkpoint  Kind = "checkpoint"  // a checkpoint is complete
 	Joined      Kind = "joined"      // all processes of the job have joined, or one joined later

@@ -29,7 +29,7 @@ func TestEventIsOneFlatObject(t *testing.T) {
 	}
 }
 
-// TestInvalidJSONIsBug appends a figure that JSON cannot hold: it is told of, and what comes after it is kept.
+// TestInvalidJSONIsBug appends a figure that JSON cannot hold: it is reported, and later events are kept.
 func TestInvalidJSONIsBug(t *testing.T) {
 	t.Parallel()
 	log, err := OpenLog(t.TempDir(), false)

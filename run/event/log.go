@@ -54,8 +54,8 @@ type Told struct {
 	Unseen  []json.RawMessage // the events behind one
 }
 
-// Replay returns what the log that was opened to go on has told: of the life that was stated last, and of all behind
-// the event of a number.
+// Replay returns the content of a log that was opened to continue: of the last attempt stated, and all after the event
+// of a number.
 func (l *Log) Replay(seen uint64) (t Told, err error) {
 	text, err := os.ReadFile(l.name)
 	if err != nil {
@@ -125,7 +125,7 @@ func (l *Log) recount(r io.Reader) (size int64, err error) {
 	return size, nil
 }
 
-// Last returns the last event of a log that was opened to go on; zero: there is none.
+// Last returns the last event of a log that was opened to continue; zero: none.
 func (l *Log) Last() Event { return l.last }
 
 // Append numbers, dates, seals and stores an event, and returns it for showing. The event is good even if

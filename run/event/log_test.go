@@ -53,7 +53,7 @@ func TestLogGoesOn(t *testing.T) {
 		}
 		e, err := log.Append(Event{Kind: Resumed})
 		if err != nil || e.Seq != c.seq {
-			t.Errorf("going on %v gives number %d, %v", c.goOn, e.Seq, err)
+			t.Errorf("continuing %v gives number %d, %v", c.goOn, e.Seq, err)
 		}
 		if err := log.Begin(); err != nil {
 			t.Fatal(err)
@@ -63,11 +63,11 @@ func TestLogGoesOn(t *testing.T) {
 		}
 		text, err := os.ReadFile(name)
 		if n := strings.Count(string(text), "\n"); err != nil || n != c.line {
-			t.Errorf("going on %v leaves %d lines, %v:\n%s", c.goOn, n, err, text)
+			t.Errorf("continuing %v leaves %d lines, %v:\n%s", c.goOn, n, err, text)
 		}
 		for line := range strings.Lines(string(text)) {
 			if !json.Valid([]byte(line)) {
-				t.Errorf("going on %v leaves a line that is no JSON: %q", c.goOn, line)
+				t.Errorf("continuing %v leaves a line that is no JSON: %q", c.goOn, line)
 			}
 		}
 		if _, err := log.Append(Event{}); bellows.KindOf(err) != bellows.IO {

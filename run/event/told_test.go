@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestLogReplay checks of the life that was stated last, and of all behind an event; a last line that is torn was not told.
+// TestLogReplay checks the last attempt stated, and all after an event; an incomplete last line does not count.
 func TestLogReplay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

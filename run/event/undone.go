@@ -30,12 +30,11 @@ func Undone(since node.Since, goesOn bool) string {
 	return fmt.Sprintf("work since %s is lost: %s, %s s", from, figures.Plural(int(since.Units), "unit"), figures.Duration(since.Trained.Seconds()))
 }
 
-// ToldSince returns what the log in a run's folder has of its last life behind a record of it, 0 for the life's
-// beginning: the units that had counted, and the time until the last event. It is the least that the end of that life
-// has cost: what was done since the last event that says so is in no file. known is false where the log tells of
-// nothing.
+// ToldSince returns what the log in a run's folder has of its last attempt after one of its records, 0 for the
+// attempt's beginning: the units that had counted, and the time until the last event. It is a lower bound for the cost
+// of that attempt's end: work after the last such event is in no file. known is false if the log has nothing.
 //
-// A passage is counted as one unit for each of its clocks.
+// A passage counts as one unit for each of its clocks.
 func ToldSince(folder string, record uint64) (units int64, took time.Duration, known bool) {
 	f, err := os.Open(filepath.Join(folder, File))
 	if err != nil {

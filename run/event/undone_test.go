@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// TestTheLogTellsWhatWasLost: what counted in the last life behind the cut that the run goes on from, or in all of it, and nothing where no line says so.
+// TestTheLogTellsWhatWasLost: units of the last attempt after the cut from which the run resumes, or in all of it, and
+// nothing without such a line.
 func TestTheLogTellsWhatWasLost(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -55,6 +56,6 @@ func TestTheLogTellsWhatWasLost(t *testing.T) {
 	tell(visited(1, 3, false, Passage{0, 3, 5, 0, 15}))
 	want(0, 3, time.Second, true) // of this life alone
 	text = append(text, `{"seq":`...)
-	tell(visited(4, 4, false, Passage{0, 6, 6, 0, 5})) // behind what a crash has left
+	tell(visited(4, 4, false, Passage{0, 6, 6, 0, 5})) // after the remains of a crash
 	want(0, 3, time.Second, true)
 }

@@ -52,7 +52,7 @@ func OfJob(job *train.Job, driver train.Driver, from train.Saved) Event {
 		figures.Grouped(visits.Items(s.Epoch)), figures.Plural(s.Splits, "split"), figures.Plural(s.Clocks, "clock"))}
 }
 
-// Unstated returns the event of a job of which nothing is stated, and why.
+// Unstated returns the event of a job without a statement, and why.
 func Unstated(job *train.Job, why string) Event {
 	return Event{Kind: Stated, Statement: &Statement{SplitCount: job.Splits, Opening: []Passage{}, EpochVisits: []Passage{}, Unstated: why},
 		Sentence: "the log does not state how often each item is visited: " + why}

@@ -31,7 +31,7 @@ type Verifier struct {
 // trail is the visits of a run, or of a fold of one.
 type trail struct {
 	fold     int
-	unproved error // why there is nothing to prove by
+	unproved error // why no proof is possible
 	say      *event.Statement
 	*visits.Proof
 	epochs int // epochs reported
@@ -231,7 +231,7 @@ type Proof struct {
 	Fold    int   `json:"fold,omitempty"`
 	Splits  int   `json:"splits"`
 	Items   int64 `json:"items"`   // that an epoch visits
-	Epochs  int   `json:"epochs"`  // in each of which each item was visited once; void ones included
+	Epochs  int   `json:"epochs"`  // each with one visit of each item; void ones included
 	Visited int64 `json:"visited"` // by what counts
 	Before  int64 `json:"before"`  // of these, before the first epoch
 	Begun   int64 `json:"begun"`   // of these, in an epoch that is not over

@@ -27,8 +27,7 @@ func verify(lines [][]byte, going bool) (*Verified, error) {
 	return v.Conclude(going)
 }
 
-// altered returns a log whose n-th visited event says something else, written as whoever wrote the log would have
-// written it.
+// altered returns a log with a changed n-th visited event, with digests as if the log's writer had written it.
 func altered(t *testing.T, n int, alter func(v *event.Visits)) [][]byte {
 	t.Helper()
 	list := historytest.Events(3, event.Finished)
@@ -47,7 +46,7 @@ func altered(t *testing.T, n int, alter func(v *event.Visits)) [][]byte {
 	return historytest.Lines(t, list)
 }
 
-// TestALogProvesItsVisits: those of a run that finished, and of one that goes on.
+// TestALogProvesItsVisits of a run that finished, and of one that continues.
 func TestALogProvesItsVisits(t *testing.T) {
 	t.Parallel()
 	r, err := verify(historytest.Lines(t, historytest.Events(3, event.Finished)), false)
@@ -62,7 +61,7 @@ func TestALogProvesItsVisits(t *testing.T) {
 	}
 	whole := historytest.Lines(t, historytest.Events(3, event.Finished))
 	if r, err := verify(whole[:4], true); err != nil || r.Ended != "" || r.Proofs[0].Epochs != 1 {
-		t.Errorf("a run that goes on: %+v, %v", r, err)
+		t.Errorf("a run that continues: %+v, %v", r, err)
 	}
 }
 
@@ -86,7 +85,7 @@ func TestFoldsAreProved(t *testing.T) {
 	}
 }
 
-// TestVerifyFindsHiddenEvents: visits that are doubled, left out, or overlap, by somebody who wrote the digests anew, too.
+// TestVerifyFindsHiddenEvents: visits that are doubled, left out, or overlap, also with recomputed digests.
 func TestVerifyFindsHiddenEvents(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -157,8 +156,8 @@ func TestAnAlteredLogIsFound(t *testing.T) {
 	}
 }
 
-// TestARunThatGoesOnIsProved: interrupted, lost since, and gone on with where it was interrupted; and not where it was not.
-func TestARunThatGoesOnIsProved(t *testing.T) {
+// TestResumedRunIsProved: interrupted, lost since, and resumed where it was interrupted; and not otherwise.
+func TestResumedRunIsProved(t *testing.T) {
 	t.Parallel()
 	first := historytest.Events(2, event.Interrupted)
 	job := historytest.Job()
@@ -180,13 +179,13 @@ func TestARunThatGoesOnIsProved(t *testing.T) {
 	}
 	for name, clock := range map[string]bellows.Clock{"before": 2, "behind": 8} {
 		if _, err := verify(historytest.Lines(t, goOn(first, clock, 3, event.Finished)), false); err == nil || !strings.Contains(err.Error(), "the job goes on behind it") {
-			t.Errorf("it goes on %s where it stopped: %v", name, err)
+			t.Errorf("it resumes %s where it stopped: %v", name, err)
 		}
 	}
 	back := append(slices.Clone(first), event.Event{Kind: event.RolledBack}, event.Again(event.OfJob(&job, historytest.Driver{}, nil)))
 	r, err = verify(historytest.Lines(t, append(append(back, historytest.Trained(&job, 0, 3)...), event.Event{Kind: event.Finished})), false)
 	if err != nil || r.Proofs[0].Lives != 2 || r.Proofs[0].Visited != 270 || r.Proofs[0].Void == 0 {
-		t.Errorf("a run that starts over by itself: %+v, %v", r, err)
+		t.Errorf("a run that starts over: %+v, %v", r, err)
 	}
 	other := goOn(first, 5, 3, event.Finished)
 	other[len(first)+1].Statement.EpochClocks = 4

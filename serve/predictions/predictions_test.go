@@ -101,7 +101,8 @@ func TestOrderIsThatOfRows(t *testing.T) {
 	}
 }
 
-// TestRowsCostNoAllocation: what is allocated is for blocks, of which each has thousands of rows. It runs alone, since it counts what the process allocates.
+// TestRowsCostNoAllocation: allocations are per block of thousands of rows. It runs alone, since it counts those of the
+// process.
 func TestRowsCostNoAllocation(t *testing.T) {
 	m := &model.Model{App: "linear", Details: json.RawMessage(`{"loss":"logistic","index_base":1}`), IDs: []model.IDs{{File: "labels.txt", Names: []string{"-1", "1"}}},
 		Tensors: []model.Tensor{{Name: "weights", Shape: []int{123}, Floats: make([]float32, 123)}, {Name: "bias", Shape: []int{1}, Floats: []float32{0.1}}}}

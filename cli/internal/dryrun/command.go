@@ -136,7 +136,7 @@ func (o *options) state(c *screen.Console, cmd *cobra.Command) (*state, int, err
 	if o.snapshot != "" {
 		for _, name := range described {
 			if f := cmd.Flag(name); f.Changed {
-				return nil, 0, line.BadFlag(name, f.Value.String(), "the snapshot describe it; leave this out, or leave out --snapshot")
+				return nil, 0, line.BadFlag(name, f.Value.String(), "the snapshot says it; leave this out, or leave out --snapshot")
 			}
 		}
 		st, err := readSnapshot(o.snapshot, c.In)

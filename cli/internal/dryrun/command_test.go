@@ -104,7 +104,7 @@ func TestFlagsOfPlansAreRefused(t *testing.T) {
 		"--nodes 1 --policy random --to node=2":    "policy random decides by its seed alone",
 		"--nodes 1 --at-once 0":                    "it must be from 1 to 1024",
 		"--nodes 1 --at-once 1025":                 "it must be from 1 to 1024",
-		"--snapshot - --slots 1":                   "the snapshot describe it",
+		"--snapshot - --slots 1":                   "the snapshot says it",
 		"--workers 3:2 --servers 1":                "there are 3, which is more than the 2 that there may be",
 		"--workers x --servers 1":                  "it must be a number, or two as in 3:8",
 		"--workers 1:x --servers 1":                "it must be a number, or two as in 3:8",

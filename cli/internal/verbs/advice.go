@@ -64,7 +64,7 @@ func (t *training) unscored(err error) {
 	if errors.As(err, &typed) {
 		err = typed.Err
 	}
-	t.doubt("the test rows cannot be scored, since %v; no validation score; give more rows, or others with --test", err)
+	t.doubt("the test rows cannot be scored, since %v: no validation score; give more rows, or others with --test", err)
 }
 
 // strange warns of test rows with what the training data do not have: their score is not that of those that the model knows.

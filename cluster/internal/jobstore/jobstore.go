@@ -61,7 +61,7 @@ func (r Job) Encode() ([]byte, error) {
 	return text, err
 }
 
-// Encode returns the value of the command's entry, without the words of the command if it would be too long.
+// Encode returns the value of the command's entry, omitting the command's words if it would be too long.
 func (o Command) Encode() ([]byte, error) {
 	o.Request.Terminal = nil
 	text, err := json.Marshal(o)

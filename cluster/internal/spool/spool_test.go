@@ -143,7 +143,7 @@ func TestSpoolIgnoresPartialLines(t *testing.T) {
 	s.DropLine()
 	fmt.Fprint(out, "{\"app\":\"mf\"}\nthe end")
 	if s.LastEvent() != math.MaxUint64 {
-		t.Errorf("behind the last line event %d is the last", s.LastEvent())
+		t.Errorf("after the last line event %d is the last", s.LastEvent())
 	}
 	s.End(0)
 	var told []byte
@@ -210,8 +210,8 @@ func TestOutputIsKeptInOrder(t *testing.T) {
 	}
 }
 
-// TestOutputThatCannotBeReadIsSaid to whoever follows it.
-func TestOutputThatCannotBeReadIsSaid(t *testing.T) {
+// TestUnreadableOutputIsReported to its followers.
+func TestUnreadableOutputIsReported(t *testing.T) {
 	t.Parallel()
 	s, err := New(t.TempDir())
 	if err != nil {

@@ -116,8 +116,8 @@ func TestUnsoundPathsAreRefused(t *testing.T) {
 	}
 }
 
-// TestStrangersAreTurnedAway connects programs that speak otherwise, or not at all, and then a node.
-func TestStrangersAreTurnedAway(t *testing.T) {
+// TestUnknownCallersAreRejected connects programs that speak otherwise, or not at all, and then a node.
+func TestUnknownCallersAreRejected(t *testing.T) {
 	t.Parallel()
 	hasty := node(2)
 	hasty.GreetTimeout = 20 * time.Millisecond

@@ -1,8 +1,8 @@
-// Package blobtest is what every store of blobs must do, as one suite. The test of an implementation calls Run with a function that makes an
-// empty store.
+// Package blobtest is the suite that every store of blobs must pass. The test of an implementation calls Run with a
+// function that makes an empty store.
 //
-// The suite asks for nothing that a bucket in the cloud could not do: it never changes a blob in place, relies on no folders, and lets a Reader whose
-// blob was replaced fail.
+// The suite asks for nothing that a bucket in the cloud could not do: it never changes a blob in place, relies on no
+// folders, and lets a Reader of a replaced blob fail.
 package blobtest
 
 import (
@@ -34,11 +34,11 @@ func Run(t *testing.T, empty func(t *testing.T) blob.Store) {
 		{"nothing is seen before it is published", suite.unseen},
 		{"a blob is replaced whole", suite.replaces},
 		{"one of many writers is seen, whole", suite.writeTogether},
-		{"a new one takes nobody's name", suite.exists},
+		{"a new one takes no used name", suite.exists},
 		{"one of many new ones is first", suite.firstOfMany},
 		{"lists are in order", suite.lists},
 		{"what is deleted is gone", suite.deletes},
-		{"what is not there is told so", suite.missing},
+		{"a missing blob is an error", suite.missing},
 		{"names that some store cannot have are refused", suite.names},
 		{"contexts end what they are for", suite.contexts},
 		{"nothing is done after the end", suite.ends},
@@ -227,7 +227,7 @@ func (s suite) replaces() {
 	s.holds("a", next)
 	b := make([]byte, len(old))
 	if _, err := r.ReadAt(b, 0); !errors.Is(err, blob.ErrReplaced) && (err != nil || !bytes.Equal(b, old)) {
-		s.Errorf("who had opened it reads what was not there then: %v", err)
+		s.Errorf("an open reader reads later bytes: %v", err)
 	}
 }
 
@@ -402,7 +402,7 @@ func (s suite) ends() {
 	over := func(w blob.Writer) {
 		n, wrote := w.Write([]byte("b"))
 		if n != 0 {
-			s.Errorf("%d bytes are written behind the end", n)
+			s.Errorf("%d bytes are written after the end", n)
 		}
 		for what, err := range map[string]error{"write": wrote, "publish": w.Publish(), "publish as new": w.PublishNew()} {
 			s.fails(what, err, blob.ErrClosed, bellows.Bug)

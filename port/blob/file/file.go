@@ -1,12 +1,12 @@
 // Package file is the blob port over a folder of the file system: a blob is the file of its name below it.
 //
-// Open a Store by a URI such as file:///home/me/bellows, or by At with the folder's path; it is made when the first blob is. Replace is for who has
-// one file to write, and no store.
+// Open a Store by a URI such as file:///home/me/bellows, or by At with the folder's path; it is made with the first
+// blob. Replace is for callers with one file to write, and no store.
 //
-// A blob is written to a hidden file beside its place, synced, and renamed; then the folder is synced. What a killed writer leaves is removed by
-// whoever writes to the same folder a day later.
+// A blob is written to a hidden file next to its place, synced, and renamed; then the folder is synced. The next writer
+// to the same folder a day later removes what a killed writer leaves.
 //
-// The package refuses nothing that the port allows. It looks at no hidden file but those that it has written itself.
+// The package refuses nothing that the port allows. It reads no hidden files except those that it has written.
 package file
 
 import (
@@ -123,7 +123,7 @@ func (s *Store) Stat(ctx context.Context, name string) (blob.Info, error) {
 		info, err = os.Stat(s.path(name))
 	}
 	if err == nil && !info.Mode().IsRegular() || errors.Is(err, syscall.ENOTDIR) {
-		err = fs.ErrNotExist // a folder is no blob, and below a file there is none
+		err = fs.ErrNotExist // a folder is no blob, and a file has none below it
 	}
 	if err != nil {
 		return blob.Info{}, s.fault("look at", name, err)

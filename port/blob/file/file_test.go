@@ -81,7 +81,7 @@ func TestAFolderThatOthersMakeMeanwhile(t *testing.T) {
 	}
 }
 
-// failing returns a disk of which one step fails, and perhaps all that follow, as when the process dies.
+// failing returns a disk with one failing step; with dies all following fail, as when the process dies.
 func failing(at int, dies bool, with error) (d disk, steps *int) {
 	steps = new(int)
 	step := func() error {
@@ -152,7 +152,7 @@ func TestAFileIsWholeOrNothing(t *testing.T) {
 					t.Errorf("step %d fails, and there is %q", at, text)
 				}
 				if err == nil && string(text) != next {
-					t.Errorf("step %d fails, nobody is told, and there is %q", at, text)
+					t.Errorf("step %d fails without an error, and leaves %q", at, text)
 				}
 				if err != nil {
 					failed++
@@ -183,7 +183,7 @@ func put(s *Store, text string, isNew bool) error {
 	return errors.Join(err, w.Publish())
 }
 
-// noDrafts wants no unfinished file; a link whose draft could not be removed leaves it, and it is swept.
+// noDrafts wants no unfinished file. A link whose draft could not be removed leaves it for later cleaning.
 func noDrafts(t *testing.T, folder string, mayLinger bool) {
 	t.Helper()
 	entries, _ := os.ReadDir(folder)

@@ -30,7 +30,7 @@ type meaning struct {
 	hint   string
 }
 
-const needs = "who asks needs s3:ListBucket on the bucket, and s3:GetObject, s3:PutObject, s3:DeleteObject and s3:AbortMultipartUpload on what is in it"
+const needs = "the caller needs s3:ListBucket on the bucket, and s3:GetObject, s3:PutObject, s3:DeleteObject and s3:AbortMultipartUpload on what is in it"
 
 // meanings are tried in this order, all codes before the first status.
 var meanings = []meaning{
@@ -40,7 +40,7 @@ var meanings = []meaning{
 		kind: bellows.Refused, cause: fs.ErrPermission, says: "the service does not take the credentials", hint: "see AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or AWS_PROFILE; those for a time may be over"},
 	{codes: []string{"RequestTimeTooSkewed", "RequestExpired"}, kind: bellows.Config, says: "this machine's clock is not that of the service", hint: "set it, by NTP say"},
 	{codes: []string{"PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "TemporaryRedirect"}, status: http.StatusMovedPermanently,
-		kind: bellows.Config, says: "the bucket is in another region", hint: "say which: ?region=… behind the place, or AWS_REGION"},
+		kind: bellows.Config, says: "the bucket is in another region", hint: "set it: ?region=… after the place, or AWS_REGION"},
 	{codes: []string{"AccessDenied", "AllAccessDisabled", "AccountProblem", "Forbidden", "UnauthorizedAccess"}, status: http.StatusForbidden,
 		kind: bellows.Refused, cause: fs.ErrPermission, says: "it is not allowed", hint: needs},
 	{codes: []string{"SlowDown", "ServiceUnavailable", "Throttling", "ThrottlingException", "TooManyRequests", "TooManyRequestsException", "RequestLimitExceeded", "BandwidthLimitExceeded"}, status: http.StatusServiceUnavailable,
@@ -150,7 +150,7 @@ func (s *Store) unanswered(e *bellows.Error, err error) {
 	case errors.As(err, &dns):
 		e.Err = fmt.Errorf("no host is called %s", bellows.Printable(dns.Name, answerBytesMost))
 	case errors.As(err, &unknown), errors.As(err, &named):
-		e.Err, e.Hint = errors.New("the service cannot show that it is who it should be: its certificate is not trusted"), "see the endpoint; name the authority's certificate in AWS_CA_BUNDLE"
+		e.Err, e.Hint = errors.New("the service cannot prove its identity: its certificate is not trusted"), "see the endpoint; name the authority's certificate in AWS_CA_BUNDLE"
 	case errors.As(err, &op):
 		e.Err = fmt.Errorf("the service cannot be reached: %w", op.Err)
 		if op.Addr != nil {
@@ -159,7 +159,7 @@ func (s *Store) unanswered(e *bellows.Error, err error) {
 	case errors.Is(err, errCut):
 		e.Err = errCut
 	case errors.Is(err, context.DeadlineExceeded):
-		e.Err = fmt.Errorf("there was no answer within %v, %d times in a row", attemptMost, attempts)
+		e.Err = fmt.Errorf("no answer within %v, %d times in a row", attemptMost, attempts)
 	default:
 		e.Kind, e.Err, e.Hint = bellows.IO, errors.New(bellows.Printable(text, 3*answerBytesMost)), ""
 	}

@@ -19,7 +19,7 @@ func TestMeaningsGoByCodesThenByStatus(t *testing.T) {
 	for _, c := range []struct {
 		code   string
 		status int
-		says   string // ""; nobody knows
+		says   string // ""; unknown
 	}{
 		{"NoSuchBucket", http.StatusNotFound, "there is no such bucket"},
 		{"SlowDown", http.StatusForbidden, meanings[6].says},

@@ -63,7 +63,7 @@ func stated(sum uint32) string {
 //
 // Invariant: all bytes are of the object that was opened: requests name it by its ETag, and so does each answer.
 //
-// Lock: mu, of the list of stretches and of the checksum. Nothing is waited for while it is held.
+// Lock: mu, of the list of stretches and of the checksum. It is not held during waits.
 type reader struct {
 	ctx   context.Context
 	store *Store

@@ -1,25 +1,28 @@
-// Package s3 is the blob port over a bucket of Amazon's S3, or of another service that speaks its protocol: a blob is the object of its name below a prefix.
+// Package s3 is the blob port over a bucket of Amazon's S3, or of a compatible service: a blob is the object of its
+// name below a prefix.
 //
-// Open a Store by a URI such as s3://bucket/prefix. A query behind it may say
+// Open a Store by a URI such as s3://bucket/prefix. A query after it may set
 //
 //	endpoint        where the service is, such as http://127.0.0.1:9000, if it is not Amazon's
 //	region          of the bucket
-//	use_path_style  true: requests name the bucket in their path; false: in their host. Without it: true where there is an endpoint
+//	use_path_style  true: requests name the bucket in their path; false: in their host. Default: true with an endpoint
 //
-// Other settings and the credentials are found where Amazon's own tools look, as package awsconfig says: in environment variables such as AWS_REGION, AWS_ENDPOINT_URL_S3 and
-// AWS_ACCESS_KEY_ID, in the profile of the files of ~/.aws that AWS_PROFILE names, or in the role of the machine. No URI has credentials, so no log, command line or manifest does.
+// Other settings and the credentials are found where Amazon's own tools look, as package awsconfig says: in environment
+// variables such as AWS_REGION, AWS_ENDPOINT_URL_S3 and AWS_ACCESS_KEY_ID, in the profile of the files of ~/.aws that
+// AWS_PROFILE names, or in the role of the machine. No URI has credentials, so no log, command line or manifest does.
 //
-// A blob of up to 8 MiB is put in one request. A longer one is sent in parts of that size, which are seen when the last request says so. Both are sent with their CRC-32C, which
-// the service holds against what came. What is left of a longer one when a process is killed is seen by nobody; the next that sends a long one below the same prefix removes what is
-// a day old.
+// A blob of up to 8 MiB is put in one request. A longer one is sent in parts of that size, which become visible with
+// the last request. Both are sent with their CRC-32C, which the service checks. The parts left by a killed process are
+// invisible; the next writer of a long blob below the same prefix removes those that are a day old.
 //
-// A read asks for stretches of 8 MiB of the object that was opened and of no other. A blob of up to 8 MiB is held against its checksum before any byte of it is given; a longer one when
-// it was read from its beginning to its end.
+// A read requests stretches of 8 MiB of the object that was opened and of no other. A blob of up to 8 MiB is checked
+// against its checksum before any byte of it is returned; a longer one when it was read from beginning to end.
 //
-// Every call ends: a request after attemptMost, with its repetitions after callMost, of which there are at most attempts-1.
+// Every call ends: a request after attemptMost, with its repetitions after callMost, at most attempts-1 of them.
 //
-// The package refuses URIs with a user or a password, endpoints with a path, directory buckets, which list in no order, and blobs of more than 10,000 parts. It lists only objects
-// with the name of a blob, or all if Options say that others' are read.
+// The package refuses URIs with a user or a password, endpoints with a path, directory buckets, which list in no order,
+// and blobs of more than 10,000 parts. It lists only objects with the name of a blob, or all if Options allow those of
+// others.
 package s3
 
 import (
@@ -117,14 +120,14 @@ func (p *place) uri() string {
 	return strings.TrimSuffix(p.scheme+"://"+p.bucket+"/"+p.prefix, "/")
 }
 
-// placeOf parses a URI. Its errors show no user, who may be a secret.
+// placeOf parses a URI. Its errors show no user, which may be a secret.
 func placeOf(at *url.URL) (*place, error) {
 	p := &place{scheme: at.Scheme, bucket: at.Host, prefix: strings.Trim(at.Path, "/")}
 	refuse := func(hint, format string, args ...any) (*place, error) {
 		shown := place{scheme: at.Scheme, bucket: at.Host, prefix: p.prefix}
 		return nil, bellows.Errorf(bellows.Config, "open storage", shown.uri(), format, args...).Hinted(hint)
 	}
-	form := "write it as " + at.Scheme + "://bucket/prefix, and behind that ?endpoint=…&region=… where they are needed"
+	form := "write it as " + at.Scheme + "://bucket/prefix, then, if needed, ?endpoint=…&region=… where they are needed"
 	switch {
 	case at.User != nil:
 		return refuse("give them in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or by AWS_PROFILE", "a URI has no credentials: it is logged")
@@ -197,7 +200,7 @@ func (s *Store) Stat(ctx context.Context, name string) (blob.Info, error) {
 type object struct {
 	bytes  int64
 	etag   string
-	writer string // the random word of its publisher
+	writer string // its publisher's random word
 	sum    checksum
 }
 
@@ -308,7 +311,7 @@ func (s *Store) Delete(ctx context.Context, name string) error {
 	})
 }
 
-var errLate = fmt.Errorf("there was no answer within %v", callMost)
+var errLate = fmt.Errorf("no answer within %v", callMost)
 
 // call calls a function, repetitions included, for at most callMost.
 func (s *Store) call(ctx context.Context, op, name string, do func(ctx context.Context) error) error {

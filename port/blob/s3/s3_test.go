@@ -55,7 +55,7 @@ func TestTheWholeBucketMayBeTheStore(t *testing.T) {
 	}
 }
 
-// content returns so many bytes, no two stretches of which are alike.
+// content returns so many bytes, all stretches different.
 func content(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -241,7 +241,7 @@ func TestALongNewOneTakesNobodysName(t *testing.T) {
 	}
 }
 
-// TestForbiddenRequestIsReported: a bucket that is not there, a key that nobody knows and a wrong secret, of a service that looks.
+// TestForbiddenRequestIsReported: a missing bucket, an unknown key and a wrong secret, for a service that checks them.
 func TestForbiddenRequestIsReported(t *testing.T) {
 	t.Parallel()
 	server := s3test.Start(t)
@@ -427,8 +427,8 @@ func TestOneFaultIsNotNoticed(t *testing.T) {
 	}
 }
 
-// TestDamagedBytesAreNotReturned: of one bit that flips on its way nothing is noticed, or the write fails; what lies damaged in the service is refused, whole or part by part, and by a service
-// that keeps no checksums, too, where a blob is one part.
+// TestDamagedBytesAreNotReturned flips one bit in transit: it has no effect, or the write fails. A blob that is damaged
+// in the service is refused, whole or part by part, and a blob of one part also by a service without checksums.
 func TestDamagedBytesAreNotReturned(t *testing.T) {
 	t.Parallel()
 	short, long := content(1000), content(2*part+5)
@@ -509,11 +509,12 @@ func TestReaderStopsAtDamage(t *testing.T) {
 	}
 	server.Upset(nil)
 	if n, err := r.ReadAt(make([]byte, 9), 0); n != 0 || !errors.Is(err, blob.ErrDamaged) {
-		t.Errorf("%d bytes are given behind that: %v", n, err)
+		t.Errorf("%d bytes are returned after that: %v", n, err)
 	}
 }
 
-// TestAStallEnds makes a service that never answers: each call ends within a minute and a half, and at once where nobody waits any more.
+// TestAStallEnds has a service that never answers: each call ends within a minute and a half, and at once when its
+// context ends.
 func TestAStallEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -541,7 +542,7 @@ func TestAStallEnds(t *testing.T) {
 		} {
 			began := time.Now()
 			err := ask(t.Context())
-			if took := time.Since(began); took > 101*time.Second || bellows.KindOf(err) != bellows.Unavailable || !strings.Contains(err.Error(), "there was no answer within") {
+			if took := time.Since(began); took > 101*time.Second || bellows.KindOf(err) != bellows.Unavailable || !strings.Contains(err.Error(), "no answer within") {
 				t.Errorf("after %v: %v", took, err)
 			}
 			ctx, cancel := context.WithCancel(t.Context())

@@ -54,7 +54,7 @@ func CheckEndpoint(at string) error {
 	case (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.Port() == "" || u.Path != "" && u.Path != "/":
 		why = "it is no address of etcd"
 	case u.Scheme == "http" && u.Hostname() != "localhost" && !net.ParseIP(u.Hostname()).IsLoopback():
-		why = "whoever listens on the network would read and change what is said"
+		why = "any process on the network could read and change the traffic"
 	}
 	if why == "" {
 		return nil
@@ -302,7 +302,7 @@ func (l *granted) TTL() time.Duration   { return l.ttl }
 
 func (l *granted) Renew(ctx context.Context) error {
 	r, err := l.client.askLease(ctx, "renew", "Lease/LeaseKeepAlive", leaseRequest(l.id))
-	if err == nil && r.seconds <= 0 { // how etcd says that there is none
+	if err == nil && r.seconds <= 0 { // how etcd reports a missing lease
 		err = registry.Fault("renew", "a lease", registry.ErrExpired)
 	}
 	return err

@@ -43,7 +43,7 @@ type txnResponse struct {
 // leaseResponse is LeaseGrantResponse, LeaseKeepAliveResponse or LeaseRevokeResponse, which share their numbers.
 type leaseResponse struct {
 	id      int64
-	seconds int64 // 0 of LeaseKeepAlive: there is no such lease
+	seconds int64 // 0 in LeaseKeepAlive: unknown lease
 }
 
 // watchResponse is etcdserverpb.WatchResponse.

@@ -15,7 +15,7 @@ import (
 	"bellows/port/registry"
 )
 
-// TestAQueueHasItsBound: behind it etcd is asked for no more, until all that waits was taken.
+// TestAQueueHasItsBound: a full queue requests no more from etcd until all that waits was taken.
 func TestAQueueHasItsBound(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestAQueueHasItsBound(t *testing.T) {
 func TestInvalidAddressesAreNamed(t *testing.T) {
 	t.Parallel()
 	for at, want := range map[string]string{
-		"http://10.0.0.5:2379":              "use etcd at http://10.0.0.5:2379: whoever listens on the network would read and change what is said",
+		"http://10.0.0.5:2379":              "use etcd at http://10.0.0.5:2379: any process on the network could read and change the traffic",
 		"https://me:secret@host:1?password": "use etcd at https://host:1: it is no address of etcd",
 		"ftp://127.0.0.1:1":                 "use etcd at ftp://127.0.0.1:1: it is no address of etcd",
 		"http://[::1":                       "use etcd at an address that is not shown: it is no address of etcd",

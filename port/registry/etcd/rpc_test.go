@@ -67,8 +67,8 @@ func TestCallSendsGRPCRequest(t *testing.T) {
 	}
 }
 
-// TestAnswersThatAreNoneAreErrors shows each kind of wrong answer, none of which is taken for a value or ends the process.
-func TestAnswersThatAreNoneAreErrors(t *testing.T) {
+// TestInvalidAnswersAreErrors shows each kind of wrong answer: none is taken for a value or ends the process.
+func TestInvalidAnswersAreErrors(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
 		answer http.HandlerFunc
@@ -122,8 +122,8 @@ func TestErrorsOfEtcdHaveTheirMeaning(t *testing.T) {
 	}
 }
 
-// TestCallGoesToTheNextMember opens a client of two members of which the first is not there, and of two of which the first
-// refuses: what was not sent is sent to the second; what may have been done is not done again.
+// TestCallGoesToTheNextMember opens a client of two members; the first is missing, or refuses. An unsent request is
+// sent to the second; one that may have been carried out is not repeated.
 func TestCallGoesToTheNextMember(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -32,7 +32,7 @@ type watch struct {
 	queue []registry.Change
 	bytes int
 	after registry.Revision
-	err   error // there is no more
+	err   error // the end
 }
 
 func (c *client) Watch(prefix string, after registry.Revision) (registry.Watch, error) {
@@ -132,7 +132,7 @@ func (w *watch) awaitRoom(ctx context.Context) {
 // errInterrupted says that etcd has ended a watch, which is to be begun again.
 var errInterrupted = errors.New("the watch was interrupted")
 
-// follow puts changes into the queue until it is full (nil), or why there are no more.
+// follow puts changes into the queue until it is full (nil), or returns why no more will come.
 func (w *watch) follow(ctx context.Context) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()

@@ -1,6 +1,7 @@
 // Package mem is the registry port's fake, and the registry of one process: in memory, gone with it.
 //
-// Make a Store by New and give each user a client of its own with Open. HistoryMost bounds what watches may be behind; Fail and Lose let a caller's test see errors before a step, and answers that are lost after it.
+// Make a Store by New and give each user a client of its own with Open. HistoryMost bounds how far watches may lag.
+// Fail and Lose let a caller's test see errors before a step, and answers that are lost after it.
 package mem
 
 import (
@@ -77,7 +78,7 @@ func (c *client) begin(ctx context.Context, op, key string) error {
 	return registry.Fault(op, key, err)
 }
 
-// lost returns the error of a step that was done but whose answer was lost.
+// lost returns the error of a finished step whose answer was lost.
 func (c *client) lost(op, key string) error {
 	if c.store.Lose == nil {
 		return nil

@@ -30,7 +30,7 @@ func TestSuite(t *testing.T) {
 	})
 }
 
-// TestHistoryIsBounded: a watch sees what is remembered, and is told of the rest.
+// TestHistoryIsBounded: a watch sees what is in the history, and gets an error for the rest.
 func TestHistoryIsBounded(t *testing.T) {
 	t.Parallel()
 	s := mem.New("test")
@@ -102,7 +102,7 @@ func TestStepsFail(t *testing.T) {
 	}
 }
 
-// TestAnAnswerIsLost: what was done is done, and who campaigned leads when it asks again.
+// TestAnAnswerIsLost: the step was carried out, and a campaigner leads when it asks again.
 func TestAnAnswerIsLost(t *testing.T) {
 	t.Parallel()
 	lost := true
@@ -129,14 +129,14 @@ func TestAnAnswerIsLost(t *testing.T) {
 	}
 }
 
-// TestSettleFindsOut: a Put that was done is not done again, and one that somebody else has overtaken is refused.
+// TestSettleFindsOut: a Put that was carried out is not repeated, and one that another client has overtaken is refused.
 func TestSettleFindsOut(t *testing.T) {
 	t.Parallel()
 	const done, undone = 1, 2
 	for _, c := range []struct {
 		name   string
 		faults []int // of the Puts, in order
-		other  bool  // somebody else puts after the first
+		other  bool  // another client puts after the first
 		want   error
 	}{
 		{"nothing is lost", nil, false, nil},

@@ -39,10 +39,10 @@ func Run(t *testing.T, p Place) {
 		name string
 		test func(*suite)
 	}{
-		{"a watch that falls behind is told so", (*suite).fallsBehind}, // alone: it makes the registry forget
+		{"a watch that falls behind gets an error", (*suite).fallsBehind}, // alone: it makes the registry forget
 		{"what is put is found", (*suite).puts},
 		{"conditions guard", (*suite).conditions},
-		{"of many who count each counts once", (*suite).counts},
+		{"of many counters each counts once", (*suite).counts},
 		{"lists are whole and in order", (*suite).lists},
 		{"a long list is refused", (*suite).tooMany},
 		{"what is deleted is gone", (*suite).deletes},
@@ -52,8 +52,8 @@ func Run(t *testing.T, p Place) {
 		{"a lease that is not renewed expires", (*suite).expires},
 		{"a lease that is renewed holds", (*suite).renews},
 		{"one leads, and terms grow", (*suite).elects},
-		{"who waits to lead says for whom", (*suite).waitsByName},
-		{"a leader whose lease is over has lost", (*suite).deposes},
+		{"a waiting campaigner names the leader", (*suite).waitsByName},
+		{"a leader without a lease has lost", (*suite).deposes},
 		{"a campaign that is repeated is won once", (*suite).campaignsAgain},
 		{"what no registry has is refused", (*suite).limits},
 		{"contexts end what they are for", (*suite).contexts},
@@ -328,7 +328,7 @@ func (s *suite) watches() {
 	for _, value := range []string{"behind", "last"} { // no earlier value comes again
 		put := s.put("w/0", value, 0)
 		if list := s.next(early, 1); len(list) != 1 || list[0].Revision != put || string(list[0].Value) != value {
-			s.Errorf("behind them all comes %+v, wanted is %s at revision %d", list, value, put)
+			s.Errorf("after them all comes %+v, wanted is %s at revision %d", list, value, put)
 		}
 	}
 }

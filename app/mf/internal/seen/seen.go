@@ -1,8 +1,10 @@
-// Package seen encodes which items each user has: for each user in order their number, then the items ascending, each as its distance from the one
-// before, the first as its index; all numbers are unsigned LEB128. A pair takes little more than a byte.
+// Package seen encodes the items of each user: for each user in order their number, then the items ascending, each as
+// the difference from the previous one, the first as its index; all numbers are unsigned LEB128. A pair takes little
+// more than a byte.
 //
-// Encode takes all pairs at once, an Encoder those of some users after the other, whose texts are put together by the caller; both give the same bytes. Open
-// checks the bytes, and decodes what users have when they are asked for. The package refuses bytes that are not of the numbers of users and items.
+// Encode takes all pairs at once, an Encoder those of some users in order, whose texts the caller concatenates; both
+// give the same bytes. Open checks the bytes, and decodes items on request. The package refuses bytes that do not match
+// the numbers of users and items.
 package seen
 
 import (
@@ -29,7 +31,7 @@ func Encode(set *data.RatingSet, rowsMost int) []byte {
 	place := make([]int, len(set.Users))
 	var items []int32
 	for first := 0; first < len(set.Users); {
-		end := together(starts, first, rowsMost)
+		end := batchEnd(starts, first, rowsMost)
 		base := starts[first]
 		copy(place[first:end], starts[first:end])
 		items = slices.Grow(items[:0], starts[end]-base)[:starts[end]-base]
@@ -47,8 +49,8 @@ func Encode(set *data.RatingSet, rowsMost int) []byte {
 	return out
 }
 
-// together is up to which user those from one on are sorted at once, where each begins with a row.
-func together(starts []int, first, rowsMost int) int {
+// batchEnd returns the end of the users from one on that are sorted at once; each begins with a row.
+func batchEnd(starts []int, first, rowsMost int) int {
 	end := first + 1
 	for end+1 < len(starts) && starts[end+1]-starts[first] <= rowsMost {
 		end++
@@ -104,7 +106,7 @@ func Open(text []byte, users, items int) (*Items, bool) {
 	return out, at == len(text)
 }
 
-// Of returns the items of a user, ascending, none of one that is not known.
+// Of returns the items of a user, ascending; none for an unknown user.
 func (s *Items) Of(user int32) []int32 {
 	if s == nil || user < 0 || int(user) >= len(s.begin) {
 		return nil
@@ -125,7 +127,7 @@ func (s *Items) Of(user int32) []int32 {
 // Pairs are of a user, by its number among some, and an item, by its place in a list of items.
 type Pairs struct{ User, Item, IDs []int32 }
 
-// Encoder encodes what some users after the other have, in memory of its own.
+// Encoder encodes the items of some users in order, in memory of its own.
 type Encoder struct {
 	next  []int32  // by user: where its next item goes
 	items []int32  // of all users, those of one after those of another

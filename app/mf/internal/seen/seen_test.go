@@ -10,8 +10,8 @@ import (
 	"bellows/data"
 )
 
-// ratings are drawn ones, many given twice: the first user has all items, the second none, and the others a few, which makes them few among
-// many items or not.
+// ratings returns random ones, many given twice: the first user has all items, the second none, and the others a few,
+// few or not among many items.
 func ratings(r *rand.Rand, users, items int) *data.RatingSet {
 	set := &data.RatingSet{Users: make([]string, users), Items: make([]string, items)}
 	add := func(u, i int) { set.User, set.Item = append(set.User, int32(u)), append(set.Item, int32(i)) }
@@ -90,7 +90,7 @@ func TestUsersAreSortedTogether(t *testing.T) {
 	t.Parallel()
 	starts := []int{0, 4, 6, 6, 9, 10}
 	for _, c := range []struct{ first, most, want int }{{0, 1, 1}, {0, 5, 1}, {0, 6, 3}, {1, 2, 3}, {1, 5, 4}, {3, 3, 4}, {0, 10, 5}, {4, 1, 5}} {
-		if got := together(starts, c.first, c.most); got != c.want {
+		if got := batchEnd(starts, c.first, c.most); got != c.want {
 			t.Errorf("from user %d on, at most %d rows: up to %d, want %d", c.first, c.most, got, c.want)
 		}
 	}
@@ -121,7 +121,7 @@ func TestBytesOfOthersAreRefused(t *testing.T) {
 		"an item twice":                 text(2, 7, 0, 0),
 		"more items than there are":     text(301, 0, 0),
 		"a number that is none":         append(slices.Repeat([]byte{0x80}, 10), 1, 0),
-		"an item whose number is none":  append(append([]byte{1}, slices.Repeat([]byte{0x80}, 10)...), 1, 0),
+		"an item without a number":      append(append([]byte{1}, slices.Repeat([]byte{0x80}, 10)...), 1, 0),
 		"a distance that goes backward": text(2, 7, math.MaxUint64-1, 0),
 	} {
 		if _, ok := Open(bad, 2, 300); ok {

@@ -1,8 +1,8 @@
-// Package toplist finds the items with the highest scores: a Top keeps the best of those that it is shown, and a Ranker ranks all items for many users and tells
-// where the relevant ones came.
+// Package toplist finds the items with the highest scores: a Top keeps the best of those that it is offered, and a
+// Ranker ranks all items for many users and reports the ranks of the relevant ones.
 //
-// The caller of a Ranker gives factors as rows of one matrix for users and one for items, and users whose lists ascend; it is told of each user in their order.
-// The package knows no ids and no metrics.
+// The caller of a Ranker gives factors as rows of one matrix for users and one for items, and users whose lists ascend;
+// it gets each user in order. The package knows no ids and no metrics.
 package toplist
 
 import (
@@ -18,8 +18,8 @@ const (
 	rankItems = 1024
 )
 
-// User is a user whose ranking of items is judged. Relevant and Without are ascending rows of items: what should come first, and what is no part
-// of the ranking. Row is that of the user's factors.
+// User is a user whose ranking of items is judged. Relevant and Without are ascending rows of items: what should come
+// first, and what is excluded from the ranking. Row is that of the user's factors.
 type User struct {
 	Row               int32
 	Relevant, Without []int32

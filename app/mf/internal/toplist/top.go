@@ -85,5 +85,5 @@ func (t *Top) OfferAll(scores []float32, first int32, without []int32) {
 	}
 }
 
-// Unlearned is the score of an item that nobody has rated: OfferAll leaves it out.
+// Unlearned is the score of an item without ratings: OfferAll leaves it out.
 var Unlearned = float32(math.Inf(-1))

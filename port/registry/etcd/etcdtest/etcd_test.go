@@ -235,7 +235,8 @@ func (c *counter) check() {
 	}
 }
 
-// TestTheRegistryIsGone: without members each call ends by itself and says who does not answer; with them all is there again, and a watch goes on.
+// TestTheRegistryIsGone: without members each call ends and names those that do not answer; with them all is there
+// again, and a watch continues.
 func TestTheRegistryIsGone(t *testing.T) {
 	t.Parallel()
 	m := startMembers(t)
