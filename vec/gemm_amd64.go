@@ -8,7 +8,8 @@ package vec
 // Every path sums an element of c in the order of p within a stretch of at most
 // stretchMax, then adds stretch after stretch to c, whatever the tile. So the
 // paths, and the AVX2 and AVX-512 tiles, agree to the bit, except for the inner
-// products of gemm_small_amd64.go.
+// products of gemm_small_amd64.go. Those are chosen by n and k alone, so that the
+// bits of a row of c do not depend on the number of rows.
 const (
 	stretchMax  = 384  // of k: kc in the paper
 	heightMax   = 12   // rows of a tile: two AVX2 tiles of 6, one AVX-512 tile of 12

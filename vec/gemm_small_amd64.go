@@ -67,14 +67,21 @@ func fewColumnsNN(m, n, k int, alpha float32, a []float32, lda int, b []float32,
 	dots(m, n, k, alpha, a, lda, w.b, stride, beta, c, ldc)
 }
 
-// fewRowsNT computes the transposed product: inner products of the rows of b
-// with the few rows of a.
+// fewRowsNT computes the transposed product, b*aᵀ, with tiles as narrow as a has rows: b is read where it lies, and not
+// transposed for a few rows of a. Each element is summed as by the tiles of many rows, so that the bits of a row do not
+// depend on the number of rows (TestGemmRowsAreIndependent).
+//
+// Rejected: inner products, which are faster for one row, but sum in another order.
 func fewRowsNT(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
 	w := takeWorkspace()
 	defer w.giveBack()
 	w.c = grow(w.c, m*n)
-	dots(n, m, k, alpha, b, ldb, a, lda, 0, w.c, m)
-	addTransposed(w, n, m, w.c, beta, c, ldc)
+	if beta != 0 {
+		transpose(m, n, c, ldc, w.c, m)
+	}
+	g := product{m: n, n: m, k: k, alpha: alpha, beta: beta, a: b, b: a, c: w.c, lda: ldb, ldb: lda, ldc: m, transB: true}
+	g.run()
+	transpose(n, m, w.c, m, c, ldc)
 }
 
 // fewColumnsTN computes the transposed product, whose rows are long: bᵀ*a, with
