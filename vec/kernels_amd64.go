@@ -84,7 +84,14 @@ func absMax(x []float32) float32 {
 	case len(x) == 0:
 		return 0
 	}
-	return absMaxAVX2(len(x), &x[0])
+	top := float32(0)
+	if n := len(x) &^ 63; n > 0 && active() == levelAVX512 {
+		if top = absMaxAVX512(n, &x[0]); n == len(x) {
+			return top
+		}
+		x = x[n:]
+	}
+	return max(top, absMaxAVX2(len(x), &x[0]))
 }
 
 func exp(x, y []float32) {

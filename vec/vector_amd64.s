@@ -678,6 +678,48 @@ DATA all7fffffff<>+24(SB)/4, $0x7fffffff
 DATA all7fffffff<>+28(SB)/4, $0x7fffffff
 GLOBL all7fffffff<>(SB), RODATA|NOPTR, $32
 
+// func absMaxAVX512(n int, x *float32) float32
+// Requires: AVX, AVX2, AVX512F, SSE
+TEXT ·absMaxAVX512(SB), NOSPLIT, $0-20
+	MOVQ       n+0(FP), AX
+	MOVQ       x+8(FP), CX
+	VPTERNLOGD $0xff, Z0, Z0, Z0
+	VPSRLD     $0x01, Z0, Z0
+	VPANDD     (CX), Z0, Z1
+	VPANDD     64(CX), Z0, Z2
+	VPANDD     128(CX), Z0, Z3
+	VPANDD     192(CX), Z0, Z4
+
+absMaxWide_many:
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x00000040, AX
+	JZ      absMaxWide_end
+	VPANDD  (CX), Z0, Z5
+	VPMAXSD Z5, Z1, Z1
+	VPANDD  64(CX), Z0, Z5
+	VPMAXSD Z5, Z2, Z2
+	VPANDD  128(CX), Z0, Z5
+	VPMAXSD Z5, Z3, Z3
+	VPANDD  192(CX), Z0, Z5
+	VPMAXSD Z5, Z4, Z4
+	JMP     absMaxWide_many
+
+absMaxWide_end:
+	VPMAXSD       Z3, Z1, Z1
+	VPMAXSD       Z4, Z2, Z2
+	VPMAXSD       Z2, Z1, Z1
+	VEXTRACTI64X4 $0x01, Z1, Y0
+	VPMAXSD       Y0, Y1, Y1
+	VEXTRACTF128  $0x01, Y1, X0
+	VPMAXSD       X0, X1, X1
+	VPERMILPS     $0x4e, X1, X0
+	VPMAXSD       X0, X1, X1
+	VPERMILPS     $0xb1, X1, X0
+	VPMAXSD       X0, X1, X1
+	VZEROUPPER
+	MOVSS         X1, ret+16(FP)
+	RET
+
 // func expAVX2(n int, x *float32, y *float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·expAVX2(SB), NOSPLIT, $0-24

@@ -44,6 +44,11 @@ func sumSquaresAVX2(n int, x *float32) float32
 //go:noescape
 func absMaxAVX2(n int, x *float32) float32
 
+// absMaxAVX512 computes the largest |x| of n elements, NaN if there is one: a multiple of 64, and at least 64.
+//
+//go:noescape
+func absMaxAVX512(n int, x *float32) float32
+
 // expAVX2 computes Exp, y = e^x.
 //
 //go:noescape
