@@ -10,6 +10,7 @@ import (
 	"bellows/core/gate"
 	"bellows/core/journal"
 	"bellows/core/planted"
+	"bellows/core/route"
 	"bellows/link/wire"
 )
 
@@ -123,6 +124,15 @@ func (b *Book) Claim(u bellows.Unit, args []float64, commit bellows.CommitNumber
 	}
 }
 
+// ClaimAll adds the claims of tasks that were out in a saved state, for the nodes that run their splits. They are sent,
+// or only noted.
+func (b *Book) ClaimAll(tasks []journal.Out, r *route.Route, send bool) {
+	for i := range tasks {
+		t := &tasks[i]
+		b.Claim(t.Unit, t.Args, t.Commit, r.Node(t.Unit.Split), send)
+	}
+}
+
 // Complete counts a unit that its holder has finished. It refuses one that is not a claim of that node, or is not the
 // next of its split.
 func (b *Book) Complete(u bellows.Unit, by bellows.NodeID) error {
@@ -209,7 +219,7 @@ func (b *Book) Resume(complete []bellows.Clock) error {
 	return nil
 }
 
-// Restore continues from a saved state. The claims of the state are added by Claim.
+// Restore continues from a saved state. The claims of the state are added by ClaimAll.
 func (b *Book) Restore(from *journal.Saved) error {
 	b.horizon = from.Horizon
 	if planted.On("saved-units-forgotten") {

@@ -232,8 +232,10 @@ func TestABookIsSaved(t *testing.T) {
 	if next.Horizon() != 2 || next.Next(0) != 1 {
 		t.Errorf("horizon %d", next.Horizon())
 	}
-	for _, one := range saved.Out {
-		next.Claim(one.Unit, one.Args, one.Commit, 1, false)
+	next.ClaimAll(saved.Out, next.job.Route, false)
+	next.expectSent()
+	if c := next.Claims()[2]; c.Holder != 2 || c.Unit.Split != 1 || c.Commit != 0 {
+		t.Errorf("claim %+v", c)
 	}
 	if next.Next(0) != 3 || next.Outstanding() != 4 {
 		t.Errorf("%d out, next clock %d", next.Outstanding(), next.Next(0))

@@ -127,7 +127,7 @@ func TestWhoIsNeededEndsTheJob(t *testing.T) {
 	lost := func(d *desk) { d.Lost(3, "node 3 died", &d.fx) }
 	laneLeaves := func(d *desk) []bellows.Control {
 		lane := wire.LaneAt(3, 0)
-		require.NoError(t, errors.Join(d.AddLane(lane, &d.fx), d.RemoveLane(lane, &d.fx)))
+		require.NoError(t, errors.Join(d.AddLane(lane, &d.fx), d.Remove(lane, &d.fx)))
 		return d.removals()
 	}
 	for name, c := range map[string]struct {

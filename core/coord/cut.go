@@ -66,7 +66,7 @@ func (c *Controller) holds(a journal.Arrival, fx *Effects) bool {
 	if c.ending.Begun() {
 		return false
 	}
-	held, giveUp := c.cut.Hold(a, c.claims.Outstanding(), c.agenda.staleness, c.nowMillis)
+	held, giveUp := c.cut.Hold(a, c.claims.Outstanding(), c.agenda.Staleness(), c.nowMillis)
 	c.giveUpCut(giveUp, fx)
 	return held
 }

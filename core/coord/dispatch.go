@@ -1,8 +1,6 @@
 package coord
 
 import (
-	"slices"
-
 	"bellows"
 	"bellows/core/planted"
 	"bellows/link/wire"
@@ -11,7 +9,7 @@ import (
 
 // Dispatcher is what a driver may ask of the controller. It is valid during the driver's calls only.
 type Dispatcher struct {
-	c  *Controller
+	c  *training
 	fx *Effects // of the step that the driver's call is part of
 }
 
@@ -20,8 +18,8 @@ type Dispatcher struct {
 // one split run, and count, in the order of dispatch, which is that of their items.
 func (d *Dispatcher) DispatchTask(executor bellows.SplitID, args ...float64) {
 	c := d.c
-	if c.agenda.draining && c.claims.Next(executor) > c.claims.Horizon() {
-		c.agenda.queue = append(c.agenda.queue, wire.Task{Unit: bellows.Unit{Split: executor}, Args: slices.Clone(args)})
+	if c.agenda.Withholds(c.claims.Next(executor), c.claims.Horizon()) {
+		c.agenda.Queue(executor, args)
 		return
 	}
 	if c.claims.Outstanding() == 0 {
@@ -58,10 +56,8 @@ func (d *Dispatcher) SetStaleness(t bellows.TableID, s table.Consistency) {
 	if d.c.claims.Outstanding() > 0 {
 		panic("coord: SetStaleness while tasks are out")
 	}
-	m := wire.Staleness{Table: t, Clocks: int32(s)}
-	d.c.agenda.staleness = append(d.c.agenda.staleness, m)
-	d.c.control(staleness(m))
+	d.c.control(d.c.agenda.SetStaleness(wire.Staleness{Table: t, Clocks: int32(s)}))
 }
 
 // Finish says that no more tasks will come: the job ends when the last one out has been committed.
-func (d *Dispatcher) Finish() { d.c.agenda.finishing = true }
+func (d *Dispatcher) Finish() { d.c.agenda.Finish() }

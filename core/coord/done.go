@@ -2,7 +2,6 @@ package coord
 
 import (
 	"fmt"
-	"runtime/debug"
 
 	"bellows"
 	"bellows/core/journal"
@@ -14,8 +13,9 @@ import (
 // The second phase of a commit, as its coordinator sees it: a flush is done, when all of it is
 // held. takeDone is read downwards. A flush that was counted before is known by its name, since a client
 // and a lane may both report it. One that comes before its turn is kept (claim.Book.Postpone). The rest is
-// committed: if the current owners hold it (current), and its units are the next of their splits
-// (claim.Book.Complete), it gets its number (record). Then the driver gets the results (tellDriver), and dispatches more.
+// committed: if the current owners hold it (roster.Roster.Stale), and its units are the next of their splits
+// (claim.Book.Complete), it gets its number (record). Then the driver gets the results (tellDriver), and dispatches
+// more.
 //
 // Turned down: lanes that tell the controller what they hold, each of its part: a frame for each
 // client and lane (docs/decisions/0022).
@@ -27,7 +27,7 @@ func (c *Controller) takeDone(from wire.Address, m *wire.Done, fx *Effects) {
 		wire.Free(m)
 		return
 	}
-	if c.roster.IsRemoved(m.Flush.Client) && !planted.On("done-of-the-lost-counted") { // a lane has passed it on before the fence
+	if c.roster.IsRemoved(m.Flush.Client) && !planted.On("done-of-the-lost-counted") { // passed on before the fence
 		wire.Free(m)
 		return
 	}
@@ -37,8 +37,8 @@ func (c *Controller) takeDone(from wire.Address, m *wire.Done, fx *Effects) {
 	}
 	if r := c.recovery; r != nil {
 		if !r.Keep(journal.Arrival{From: from, Done: m}) {
-			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%d flushes are done before the controller knows what was recorded",
-				takeover.KeptMax)}, fx)
+			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf(
+				"%d flushes are done before the controller knows what was recorded", takeover.KeptMax)}, fx)
 		}
 		return
 	}
@@ -68,72 +68,26 @@ func (c *Controller) takeDone(from wire.Address, m *wire.Done, fx *Effects) {
 // owner of the past is to be held at the one of now (current).
 func (c *Controller) commit(from wire.Address, m *wire.Done, fx *Effects) {
 	complete := c.claims.Progress().Complete()
-	if !c.current(m, fx) {
+	stale, err := c.roster.Stale(m.Pairs)
+	if len(stale) > 0 {
+		c.sendRecords(fx) // of the route by which it is stale: it is heard of no sooner than by a lane
+		fx.Send(c.cfg.Controller, wire.ClientAt(m.Flush.Client), &wire.Stale{Term: c.cfg.Term,
+			Route: c.roster.Route().Version(), Flush: m.Flush, Pairs: stale})
 		return
 	}
-	for i := range m.Results {
-		if err := c.claims.Complete(m.Results[i].Unit, m.Flush.Client); err != nil {
-			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: %v", m.Flush, err)}, fx)
-			return
-		}
+	for i := 0; i < len(m.Results) && err == nil; i++ {
+		err = c.claims.Complete(m.Results[i].Unit, m.Flush.Client)
+	}
+	if err != nil {
+		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: %v", m.Flush, err)}, fx)
+		return
 	}
 	c.waits.Next(c.nowMillis)
 	if !m.Deferrable || c.claims.Progress().Complete() > complete {
 		c.log.Hurry()
 	}
 	c.record(m, fx)
-	c.tellDriver(from.Node, m.Results, fx)
-}
-
-// current reports whether a flush is held by the owners of now. If not its client is told so, and
-// is done again when they hold it. Nobody can name an owner to come: that ends the job.
-func (c *Controller) current(m *wire.Done, fx *Effects) bool {
-	var stale []wire.Pair
-	for _, p := range m.Pairs {
-		switch g := c.roster.Route().Owner(p.Ref).Generation; {
-		case p.Generation < g && !planted.On("old-done-accepted"):
-			stale = append(stale, p)
-		case p.Generation > g && !planted.On("newer-done-accepted"):
-			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: partition %v is at generation %d, not %d", m.Flush, p.Ref, g, p.Generation)}, fx)
-			return false
-		}
+	if o := c.tellDriver(from.Node, m.Results, fx); o != nil {
+		c.end(o, fx)
 	}
-	if len(stale) == 0 {
-		return true
-	}
-	c.sendRecords(fx) // of the route by which it is stale: it is heard of no sooner than by a lane
-	fx.Send(c.cfg.Controller, wire.ClientAt(m.Flush.Client), &wire.Stale{Term: c.cfg.Term, Route: c.roster.Route().Version(), Flush: m.Flush, Pairs: stale})
-	return false
-}
-
-// tellDriver tells the driver what tasks of a client have signalled, whose flush has just got its
-// number. It is the same when a record is replayed, so that the driver comes to the same state.
-func (c *Controller) tellDriver(from bellows.NodeID, results []wire.Result, fx *Effects) {
-	number := c.log.Number() // there may be more by what the driver does
-	for i := range results {
-		r := &results[i]
-		last := c.claims.Settle(&r.Unit)
-		if err := c.hand(Completion{Unit: r.Unit, Last: last, Commit: number, Result: r.Values}, fx); err != nil {
-			c.end(&Outcome{Kind: bellows.KindOf(err), Err: err,
-				Reason: fmt.Sprintf("the driver failed on what %v of node %d signalled", r.Unit, from)}, fx)
-			return
-		}
-	}
-}
-
-// hand gives the driver one completion. A panic is an error that ends the job, as a task's is: what others
-// signalled must not end the process.
-func (c *Controller) hand(done Completion, fx *Effects) (err error) {
-	defer func() {
-		switch p := recover().(type) {
-		case nil:
-		case error:
-			err = fmt.Errorf("%w\n%s", p, debug.Stack())
-		default:
-			err = fmt.Errorf("%v\n%s", p, debug.Stack())
-		}
-	}()
-	c.dispatcher.fx = fx
-	c.cfg.Driver.HandleTaskCompletion(done, &c.dispatcher)
-	return nil
 }

@@ -38,18 +38,18 @@ func TestANodeGoesWhenItsHeirHasItsCounts(t *testing.T) {
 	d := newBegun(&rounds{want: 3}, 10_000)
 	require.NoError(t, errors.Join(d.AddLane(freshLane, &d.fx), d.AddClient(3, &d.fx)))
 	d.fx.Reset()
-	expectError(t, d.RemoveLane(lanes[0], &d.fx), "holds a partition")
-	expectError(t, d.RemoveClient(2, &d.fx), "runs a split")
+	expectError(t, d.Remove(lanes[0], &d.fx), "holds a partition")
+	expectError(t, d.Remove(wire.ClientAt(2), &d.fx), "runs a split")
 	require.NoError(t, d.MoveSplit(1, 3, &d.fx))
-	expectError(t, d.RemoveClient(3, &d.fx), "on its way")
+	expectError(t, d.Remove(wire.ClientAt(3), &d.fx), "on its way")
 	require.NoError(t, d.MoveSplit(1, 2, &d.fx))
 	d.fx.Reset()
-	require.NoError(t, errors.Join(d.RemoveLane(freshLane, &d.fx), d.RemoveClient(3, &d.fx)))
+	require.NoError(t, errors.Join(d.Remove(freshLane, &d.fx), d.Remove(wire.ClientAt(3), &d.fx)))
 	gone := d.removals()
 	if len(gone) != 2 {
 		t.Fatalf("recorded %+v", gone)
 	}
-	for _, err := range []error{d.RemoveLane(freshLane, &d.fx), d.AddLane(freshLane, &d.fx), d.AddClient(3, &d.fx)} {
+	for _, err := range []error{d.Remove(freshLane, &d.fx), d.AddLane(freshLane, &d.fx), d.AddClient(3, &d.fx)} {
 		if err == nil {
 			t.Error("one who was removed is removed, or takes part, again")
 		}
@@ -81,7 +81,7 @@ func TestANodeGoesWhenItsHeirHasItsCounts(t *testing.T) {
 func TestTheLastDoNotLeave(t *testing.T) {
 	d := newDesk(&rounds{want: 3}, 0)
 	d.Start(&d.fx)
-	expectError(t, d.RemoveLane(lanes[0], &d.fx), "last lane")
+	expectError(t, d.Remove(lanes[0], &d.fx), "last lane")
 }
 
 // TestCountsOfWhoLeavesCountOnce ends a job while somebody leaves: what he says himself, and his heir for him,
@@ -91,7 +91,7 @@ func TestCountsOfWhoLeavesCountOnce(t *testing.T) {
 		d := newDesk(&rounds{want: 1}, 0)
 		d.Start(&d.fx)
 		require.NoError(t, d.AddClient(3, &d.fx))
-		require.NoError(t, d.RemoveClient(3, &d.fx))
+		require.NoError(t, d.Remove(wire.ClientAt(3), &d.fx))
 		gone := d.removals()
 		d.doneBoth(0)
 		said := &wire.Closed{}
@@ -122,11 +122,11 @@ func TestAnotherControllerKnowsWhoHasLeft(t *testing.T) {
 	f.commit(0)
 	require.NoError(t, f.MoveSplit(1, 1, &f.fx))
 	f.hear()
-	if err := f.RemoveClient(2, &f.fx); err == nil { // a task of its split is out
+	if err := f.Remove(wire.ClientAt(2), &f.fx); err == nil { // a task of its split is out
 		t.Fatal("a client whose split has not gone is removed")
 	}
 	f.commit(1)
-	require.NoError(t, f.RemoveClient(2, &f.fx))
+	require.NoError(t, f.Remove(wire.ClientAt(2), &f.fx))
 	var gone bellows.Control
 	for _, e := range f.fx.Envelopes {
 		if m, ok := e.Message.(*wire.Records); ok {
@@ -217,7 +217,7 @@ func TestWhoMayHaveLeftIsNotBlamedForASilentHeir(t *testing.T) {
 // as well.
 func TestWhoLeavesForLongIsNamed(t *testing.T) {
 	d := newBegun(&rounds{want: 3}, 10_000)
-	require.NoError(t, errors.Join(d.AddLane(freshLane, &d.fx), d.AddClient(3, &d.fx), d.RemoveClient(3, &d.fx), d.RemoveLane(freshLane, &d.fx)))
+	require.NoError(t, errors.Join(d.AddLane(freshLane, &d.fx), d.AddClient(3, &d.fx), d.Remove(wire.ClientAt(3), &d.fx), d.Remove(freshLane, &d.fx)))
 	gone := d.removals()
 	named := func() (list []string) {
 		for _, s := range d.fx.Notices {
@@ -247,7 +247,7 @@ func TestWhoLeavesForLongIsNamed(t *testing.T) {
 // the lane takes no record of that, and would wait for the node's client to say that nothing more comes.
 func TestALaneThatLeavesIsToldWhoHasLeft(t *testing.T) {
 	d := newBegun(&rounds{want: 3}, 10_000)
-	require.NoError(t, errors.Join(d.AddLane(freshLane, &d.fx), d.AddClient(4, &d.fx), d.RemoveLane(freshLane, &d.fx), d.RemoveClient(4, &d.fx)))
+	require.NoError(t, errors.Join(d.AddLane(freshLane, &d.fx), d.AddClient(4, &d.fx), d.Remove(freshLane, &d.fx), d.Remove(wire.ClientAt(4), &d.fx)))
 	gone := d.removals()
 	d.adopted(lanes[0], gone[1])
 	if !slices.Equal(d.fx.Left, []bellows.NodeID{4}) {
@@ -274,7 +274,7 @@ func TestALaneThatLeavesIsToldWhoHasLeft(t *testing.T) {
 // and the lane waits for its word.
 func TestTheEndNamesLanesOfWhichAClientHasNotHeard(t *testing.T) {
 	d := newBegun(&rounds{want: 3}, 10_000)
-	require.NoError(t, errors.Join(d.AddLane(freshLane, &d.fx), d.RemoveLane(freshLane, &d.fx)))
+	require.NoError(t, errors.Join(d.AddLane(freshLane, &d.fx), d.Remove(freshLane, &d.fx)))
 	d.fx.Reset()
 	d.deliver(clients[0], &wire.Failed{Reason: "it cannot go on", Kind: bellows.Lost})
 	told := 0
@@ -323,7 +323,7 @@ func TestWhoLeavesMayBeAnHeir(t *testing.T) {
 	d.ready(list[0], list[1])
 	d.Start(&d.fx)
 	for _, a := range list[1:] { // the heir of node 2's is at node 0
-		require.NoError(t, d.RemoveLane(a, &d.fx))
+		require.NoError(t, d.Remove(a, &d.fx))
 	}
 	if gone := d.removals(); len(gone) != 2 || gone[0].Heir != list[2].Node {
 		t.Fatalf("the removals are %+v", gone)

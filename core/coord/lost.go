@@ -18,7 +18,7 @@ import (
 
 // Broken tells the controller that the connection to a node has ended, and why: the node is lost soon, if
 // no better reason comes.
-func (c *Controller) Broken(n bellows.NodeID, reason string) {
+func (c *machines) Broken(n bellows.NodeID, reason string) {
 	c.roster.Suspect(n, reason, c.cfg.Times.Broken)
 }
 

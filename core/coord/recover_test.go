@@ -337,7 +337,7 @@ func TestAControllerFollowsFromASavedOne(t *testing.T) {
 func TestALaneThatHasLeftNeedsNoRecords(t *testing.T) {
 	f := newFollow(t, &rounds{want: 3})
 	f.commit(0)
-	require.NoError(t, errors.Join(f.AddLane(freshLane, &f.fx), f.RemoveLane(freshLane, &f.fx)))
+	require.NoError(t, errors.Join(f.AddLane(freshLane, &f.fx), f.Remove(freshLane, &f.fx)))
 	f.done(1, 1)
 	saved, _ := f.Save() // behind record 5
 	f.hear()

@@ -247,7 +247,7 @@ func TestWhatWasGivenBackIsDispatchedWhereTheSplitIs(t *testing.T) {
 func TestTheTargetOfASplitStays(t *testing.T) {
 	d := newAhead(t)
 	d.moveTo(t, 3)
-	expectError(t, d.RemoveClient(3, &d.fx), "a split is on its way to node 3")
+	expectError(t, d.Remove(wire.ClientAt(3), &d.fx), "a split is on its way to node 3")
 	d.moveTo(t, 2)
-	require.NoError(t, d.RemoveClient(3, &d.fx))
+	require.NoError(t, d.Remove(wire.ClientAt(3), &d.fx))
 }

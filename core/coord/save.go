@@ -26,29 +26,28 @@ type (
 
 // Save is the controller as it is, between any two steps; false where there is nothing behind its
 // beginning yet, or the job is ending.
-func (c *Controller) Save() (Saved, bool) {
+func (c *machines) Save() (Saved, bool) {
 	if c.log.Number() == 0 || !c.begun || c.ending.Begun() {
 		return Saved{}, false
 	}
-	s := Saved{State: c.state(), Gathered: c.cut.Gathered(), Draining: c.agenda.draining}
+	s := Saved{State: c.state(), Gathered: c.cut.Gathered()}
 	c.log.Save(&s)
 	c.roster.Save(&s)
 	c.claims.Save(&s)
-	s.Finishing = c.agenda.finishing
+	c.agenda.Save(&s)
 	return s, true
 }
 
 // state is what the job's next life begins with.
-func (c *Controller) state() State {
-	s := State{Driver: slices.Clone(c.cfg.Driver.Save()), Queue: slices.Clone(c.agenda.queue),
-		Staleness: slices.Clone(c.agenda.staleness)}
-	s.Complete = c.claims.Completed()
+func (c *machines) state() State {
+	s := State{Driver: slices.Clone(c.cfg.Driver.Save()), Complete: c.claims.Completed()}
+	c.agenda.State(&s)
 	return s
 }
 
 // restore is Save's way back, for a controller that is new. It says nothing to anybody: that is the
 // recovery's.
-func (c *Controller) restore(s Saved) error {
+func (c *machines) restore(s Saved) error {
 	if s.Commit == 0 && s.Complete == nil { // from its very beginning
 		return nil
 	}
@@ -58,7 +57,7 @@ func (c *Controller) restore(s Saved) error {
 	if s.Commit == 0 {
 		return nil
 	}
-	c.agenda.resumed = nil
+	c.agenda.Restore(&s)
 	if err := c.claims.Restore(&s); err != nil {
 		return err
 	}
@@ -67,18 +66,26 @@ func (c *Controller) restore(s Saved) error {
 	}
 	c.log.Restore(&s)
 	c.cut.Restore(s.Gathered)
-	c.agenda.draining = s.Draining
-	for i := range s.Out {
-		t := &s.Out[i]
-		c.claims.Claim(t.Unit, t.Args, t.Commit, c.roster.Route().Node(t.Unit.Split), false)
+	c.claims.ClaimAll(s.Out, c.roster.Route(), false)
+	return nil
+}
+
+// Resume continues a job from a saved state instead of its beginning; call it before Start.
+func (c *machines) Resume(s State) error {
+	if err := c.claims.Resume(s.Complete); err != nil {
+		return err
 	}
+	if err := c.cfg.Driver.Restore(s.Driver); err != nil {
+		return err
+	}
+	c.agenda.Resume(&s)
 	return nil
 }
 
 // Covers asks the lanes whether they all have the records up to one after which the controller was
 // saved. Covered says when they do: from then on the caller may go by that state, and forgets the
 // one before. Then it says so by LetGo.
-func (c *Controller) Covers(commit bellows.CommitNumber, fx *Effects) {
+func (c *machines) Covers(commit bellows.CommitNumber, fx *Effects) {
 	fx.Era = c.cfg.Era
 	if !c.ending.Begun() && c.recovery == nil {
 		c.log.AskAll(commit, c.roster.Lanes(), &fx.Outbox)
@@ -86,17 +93,17 @@ func (c *Controller) Covers(commit bellows.CommitNumber, fx *Effects) {
 }
 
 // Covered is the last record that was asked about and that every lane has.
-func (c *Controller) Covered() bellows.CommitNumber { return c.log.Covered() }
+func (c *machines) Covered() bellows.CommitNumber { return c.log.Covered() }
 
 // LetGo lets the lanes forget the records up to one, which another controller will not need: the
 // caller goes by a state that covers them, and every lane remembers by itself which flushes have a
 // number, whoever may send them again. Lanes hear of it with the records that follow
 // (wire.Records.Keep).
-func (c *Controller) LetGo(commit bellows.CommitNumber) { c.log.Forget(commit) }
+func (c *machines) LetGo(commit bellows.CommitNumber) { c.log.Forget(commit) }
 
 // CutDue reports whether a cut should begin now, before the time of the next: the records since the job was last
 // saved use half of each lane's tail. If they use all of it before the job is saved, another controller cannot take
 // over, and the loss of this one rolls the job back.
-func (c *Controller) CutDue() bool {
+func (c *machines) CutDue() bool {
 	return c.log.SaveDue() && !c.cut.Active() && c.begun && !c.ending.Begun()
 }

@@ -458,3 +458,18 @@ func TestFailure(t *testing.T) {
 		}
 	}
 }
+
+// TestFailureOfAnActor words failures of a task and of a node.
+func TestFailureOfAnActor(t *testing.T) {
+	cause := &bellows.Error{Kind: bellows.Config, Op: "read"}
+	o := finish.Failure(clients[0], &wire.Failed{Reason: "disk full", Kind: bellows.Lost})
+	if o.Reason != "node 1 failed: disk full" || o.Kind != bellows.Lost || o.Err != nil {
+		t.Errorf("outcome %+v", o)
+	}
+	unit := bellows.Unit{Split: 2, Clock: 3, Items: bellows.Range{End: 4}}
+	o = finish.Failure(clients[0], &wire.Failed{Unit: unit, Reason: "disk full", Kind: bellows.Lost, Err: cause})
+	const want = "split 2 clock 3 items [0,4) on node 1 failed: disk full"
+	if o.Reason != want || o.Kind != bellows.Config || o.Err != cause {
+		t.Errorf("outcome %+v", o)
+	}
+}

@@ -29,6 +29,19 @@ type Outcome struct {
 	Uncollected error
 }
 
+// Failure returns the outcome of a job in which a task or an actor has failed. The cause is kept if it is in this
+// process.
+func Failure(from wire.Address, m *wire.Failed) *Outcome {
+	kind, failed := m.Kind, from.String()
+	if m.Err != nil {
+		kind = bellows.KindOf(m.Err)
+	}
+	if m.Unit != (bellows.Unit{}) {
+		failed = fmt.Sprintf("%v on %v", m.Unit, from)
+	}
+	return &Outcome{Kind: kind, Reason: fmt.Sprintf("%s failed: %s", failed, m.Reason), Err: m.Err}
+}
+
 // Failed reports whether the job has neither finished nor been interrupted.
 func (o *Outcome) Failed() bool { return o.Reason != "" && !o.Interrupted }
 

@@ -165,3 +165,17 @@ func (r *Roster) VoidCopies(out *wire.Outbox) {
 		out.Send(r.self, l, &wire.Handoff{Term: r.opt.Term})
 	}
 }
+
+// Stale returns the parts of a flush that are held by earlier owners than the current ones. A later owner cannot be
+// known: that is an error.
+func (r *Roster) Stale(held []wire.Pair) (stale []wire.Pair, err error) {
+	for _, p := range held {
+		switch g := r.route.Owner(p.Ref).Generation; {
+		case p.Generation < g && !planted.On("old-done-accepted"):
+			stale = append(stale, p)
+		case p.Generation > g && !planted.On("newer-done-accepted"):
+			return nil, fmt.Errorf("partition %v is at generation %d, not %d", p.Ref, g, p.Generation)
+		}
+	}
+	return stale, nil
+}

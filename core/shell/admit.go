@@ -119,7 +119,7 @@ func (l *Lead) RemoveLane(a wire.Address, fx *coord.Effects) error {
 	if err := l.awaitsGuest(); err != nil {
 		return err
 	}
-	err := l.Controller.RemoveLane(a, fx)
+	err := l.Controller.Remove(a, fx)
 	l.leaves(a, err)
 	return err
 }
@@ -129,7 +129,7 @@ func (l *Lead) RemoveClient(n bellows.NodeID, fx *coord.Effects) error {
 	if err := l.awaitsGuest(); err != nil {
 		return err
 	}
-	err := l.Controller.RemoveClient(n, fx)
+	err := l.Controller.Remove(wire.ClientAt(n), fx)
 	l.leaves(wire.ClientAt(n), err)
 	return err
 }

@@ -190,6 +190,20 @@ func (t *Takeover) skips(lane int, r *roster.Roster) bool {
 	return h == nil || h == &absent || t.Fresh(lane, r)
 }
 
+// Advance takes the next step of the takeover, if nothing is waited for: it chooses the records to read, or asks a lane
+// for the next of them. It reports whether all have come.
+func (t *Takeover) Advance(r *roster.Roster, out *wire.Outbox) (complete bool, err error) {
+	if t.need > 0 && t.best != none {
+		return false, nil
+	}
+	if t.need == 0 {
+		if chosen, err := t.ChooseTail(r); !chosen {
+			return false, err
+		}
+	}
+	return t.AskTail(r, out)
+}
+
 // ChooseTail chooses the records to read, once: those that some lane or the saved state lacks. It reports whether
 // it has: all nodes must be ready, and all lanes must have answered.
 func (t *Takeover) ChooseTail(r *roster.Roster) (chosen bool, err error) {
@@ -261,7 +275,7 @@ func (t *Takeover) Awaits(from wire.Address, r *roster.Roster) bool {
 }
 
 // TakeTail takes records that a lane has kept, which it sends in their order, and reports whether its tail has been
-// read: then AskTail. A gap is a breach of the lane.
+// read: then Advance. A gap is a breach of the lane.
 func (t *Takeover) TakeTail(from wire.Address, m *wire.Records) (read bool, breach error) {
 	t.messages = append(t.messages, m)
 	for i := range m.List {
@@ -273,7 +287,11 @@ func (t *Takeover) TakeTail(from wire.Address, m *wire.Records) (read bool, brea
 			t.tail = append(t.tail, m.List[i])
 		}
 	}
-	return t.Next() > t.holdings[t.best].Last, nil
+	if t.Next() <= t.holdings[t.best].Last {
+		return false, nil
+	}
+	t.best = none
+	return true, nil
 }
 
 // UpTo returns the last record that a lane has, as it was when the records were chosen.
