@@ -15,20 +15,19 @@ import (
 	"bellows/link/wire"
 )
 
-// Nodes join while the job runs: package join says who comes and when it may take part, and Lead
-// has the controller add its actors then. Until that is recorded a newcomer is a guest, and nothing
-// that it says, or that others say of it, is told the controller, to which it would be a node of the
-// job that is lost (TestAGuestThatIsLostHarmsNobody).
+// Nodes join while the job runs. Package join decides which node comes and when it may take part; then Lead has the
+// controller add the node's actors. Until that is recorded, the node is a joiner. Nothing that a joiner sends, and no
+// report about it, reaches the controller: it would take the joiner for a lost node of the job
+// (TestLostJoinerHarmsNoNode).
 
-// Call is a newcomer whose turn it is: it is to call all of lower number but those that are gone.
+// Call asks a newcomer to connect to all nodes of lower numbers, except those in Gone.
 type Call struct {
 	join.Newcomer
 	Gone []bellows.NodeID
 }
 
-// Invite gives the next node that is to join its number. When it is to call the others is told in
-// Calls, and what becomes of it in Joins. A controller that follows another invites nobody before it
-// knows what was recorded.
+// Invite gives the next node that is to join its number. Calls says when it is to connect to the others, and Joins
+// how its admission ended. A controller that follows another returns an error until it knows what was recorded.
 func (l *Lead) Invite(slots, lanes int) (who join.Newcomer, err error) {
 	if l.over {
 		return who, errOver
@@ -41,11 +40,11 @@ func (l *Lead) Invite(slots, lanes int) (who join.Newcomer, err error) {
 	return who, err
 }
 
-// knows reports whether it is known who takes part: also who was admitted by the controller before.
+// knows reports whether Lead knows which nodes take part, including those that the previous controller admitted.
 func (l *Lead) knows() bool { return !l.follows || l.known }
 
-// call tells the guest whose turn it is whom it is not to call: no node of the job has those numbers
-// now, or will not have them for long.
+// call sends the next joiner in the queue the nodes that it is not to call: no node of the job has those numbers now,
+// or will not have them for long.
 func (l *Lead) call() {
 	for !l.over && l.knows() {
 		who, ok := l.admission.Turn(l.nowMillis)
@@ -64,7 +63,7 @@ func (l *Lead) call() {
 	}
 }
 
-// Uninvite turns away a newcomer that is not to come any more, and says why. Who takes part stays.
+// Uninvite turns away a newcomer with the given reason. Nodes that take part already are not affected.
 func (l *Lead) Uninvite(n bellows.NodeID, why error) { l.turned(l.admission.Lost(n, why)) }
 
 // Owner refuses the leave of a node, by what it owns still.
@@ -73,13 +72,14 @@ type Owner struct {
 	Partitions []bellows.PartitionRef
 }
 
-// Error is the sentence for who does not know the tables' names.
+// Error returns the sentence for callers that do not know the names of tables.
 func (o *Owner) Error() string {
 	return fmt.Sprintf("it has splits %v and partitions %v: move them to other nodes first", o.Splits, o.Partitions)
 }
 
-// Remove lets a node leave, with all of its actors. The node must own nothing, else the error is an Owner. If it returns an
-// error, nothing was removed (TestRemoveTakesAllOrNothing). Effects.Left says when the node may go.
+// Remove removes a node from the job, with all of its actors. If the node still owns something, the error is an
+// Owner. If it returns an error, nothing was removed (TestRemoveTakesAllOrNothing). Effects.Left reports when the
+// node may exit.
 func (l *Lead) Remove(n bellows.NodeID, fx *coord.Effects) error {
 	r := l.Route()
 	if n == l.self {
@@ -91,7 +91,7 @@ func (l *Lead) Remove(n bellows.NodeID, fx *coord.Effects) error {
 	if splits, partitions := r.Owned(n); len(splits)+len(partitions) > 0 {
 		return &Owner{splits, partitions}
 	}
-	if err := l.awaitsGuest(); err != nil {
+	if err := l.waitForJoiner(); err != nil {
 		return err
 	}
 	var leaving []wire.Address
@@ -114,9 +114,10 @@ func (l *Lead) Remove(n bellows.NodeID, fx *coord.Effects) error {
 	return nil
 }
 
-// RemoveLane is the controller's, but while it is the turn of a node that joins, which calls all that are there.
+// RemoveLane calls the controller's RemoveLane, unless a joiner is connecting: a joiner calls all nodes that take
+// part.
 func (l *Lead) RemoveLane(a wire.Address, fx *coord.Effects) error {
-	if err := l.awaitsGuest(); err != nil {
+	if err := l.waitForJoiner(); err != nil {
 		return err
 	}
 	err := l.Controller.Remove(a, fx)
@@ -124,9 +125,9 @@ func (l *Lead) RemoveLane(a wire.Address, fx *coord.Effects) error {
 	return err
 }
 
-// RemoveClient is likewise.
+// RemoveClient calls the controller's RemoveClient under the same condition as RemoveLane.
 func (l *Lead) RemoveClient(n bellows.NodeID, fx *coord.Effects) error {
-	if err := l.awaitsGuest(); err != nil {
+	if err := l.waitForJoiner(); err != nil {
 		return err
 	}
 	err := l.Controller.Remove(wire.ClientAt(n), fx)
@@ -134,44 +135,44 @@ func (l *Lead) RemoveClient(n bellows.NodeID, fx *coord.Effects) error {
 	return err
 }
 
-// awaitsGuest refuses to let anybody leave while a node calls (TestNobodyLeavesWhoIsCalled).
-func (l *Lead) awaitsGuest() error {
+// waitForJoiner returns an error while a joiner connects to the others (TestNodeStaysWhileJoinerCallsIt).
+func (l *Lead) waitForJoiner() error {
 	if who, some := l.admission.Calling(); some && !planted.On("callee-removed") {
 		return bellows.Errorf(bellows.Unavailable, "remove a node", "", "node %d is about to join, and calls all that are there: ask again when it has", who.Node)
 	}
 	return nil
 }
 
-// leaves notes that an actor was told to leave, if it was: no controller that follows lets it take part again.
+// leaves notes the removal of an actor, if err is nil: a controller that follows does not admit it again.
 func (l *Lead) leaves(a wire.Address, err error) {
 	if err == nil {
 		l.came = slices.DeleteFunc(l.came, func(b wire.Address) bool { return a == b })
 	}
 }
 
-// actors are all that take part.
+// actors returns all actors that take part.
 func actors(r *route.Route) []wire.Address { return slices.Concat(r.Lanes(), r.Clients()) }
 
-// Step is the controller's, without what concerns guests.
+// Step passes all messages to the controller except those that concern joiners.
 func (l *Lead) Step(batch []wire.Envelope, fx *coord.Effects) {
-	if slices.ContainsFunc(batch, l.concernsGuest) {
+	if slices.ContainsFunc(batch, l.concernsJoiner) {
 		all := batch
 		batch = nil
 		for _, e := range all {
-			if !l.concernsGuest(e) {
+			if !l.concernsJoiner(e) {
 				batch = append(batch, e)
 				continue
 			}
-			l.hearGuest(e)
+			l.hearJoiner(e)
 		}
 	}
 	l.Controller.Step(batch, fx)
 	l.admit(fx)
 }
 
-// concernsGuest reports whether a message is by or of a guest. Signs of life and reports are what they
-// are for others, and change nothing.
-func (l *Lead) concernsGuest(e wire.Envelope) bool {
+// concernsJoiner reports whether a message is from a joiner or about one. Heartbeats and reports of a joiner are
+// passed on: they change nothing.
+func (l *Lead) concernsJoiner(e wire.Envelope) bool {
 	switch m := e.Message.(type) {
 	case *wire.Ready:
 		return l.admission.Guest(e.From.Node)
@@ -181,29 +182,29 @@ func (l *Lead) concernsGuest(e wire.Envelope) bool {
 	return false
 }
 
-// hearGuest takes what a guest says, or what others have against it. A guest that has something
-// against another node cannot join.
-func (l *Lead) hearGuest(e wire.Envelope) {
+// hearJoiner handles a message of a joiner, or a complaint about one. A joiner that complains about another node
+// cannot join.
+func (l *Lead) hearJoiner(e wire.Envelope) {
 	switch m := e.Message.(type) {
 	case *wire.Ready:
 		l.turned(l.admission.Ready(e.From.Node, m.Fingerprint))
 	case *wire.Complaint:
-		if !l.guestLost(e.From.Node, m.Reason) {
-			l.suspectGuest(m.Node, m.Reason)
+		if !l.joinerLost(e.From.Node, m.Reason) {
+			l.suspectJoiner(m.Node, m.Reason)
 		}
 	}
 }
 
-// Lost tells that a process is dead, and why: the controller's, if it is no guest's.
+// Lost reports a process that is dead, and why. The controller handles it unless the process is a joiner.
 func (l *Lead) Lost(n bellows.NodeID, reason string, fx *coord.Effects) {
-	if !l.guestLost(n, reason) {
+	if !l.joinerLost(n, reason) {
 		l.Controller.Lost(n, reason, fx)
 		l.admit(fx)
 	}
 }
 
-// guestLost reports whether a node that is lost is a guest, whose loss is nobody else's.
-func (l *Lead) guestLost(n bellows.NodeID, reason string) bool {
+// joinerLost reports whether a lost node is a joiner. Its loss affects no other node.
+func (l *Lead) joinerLost(n bellows.NodeID, reason string) bool {
 	if !l.admission.Guest(n) {
 		return false
 	}
@@ -211,8 +212,8 @@ func (l *Lead) guestLost(n bellows.NodeID, reason string) bool {
 	return true
 }
 
-// suspectGuest reports whether a node that perhaps is lost is a guest.
-func (l *Lead) suspectGuest(n bellows.NodeID, reason string) bool {
+// suspectJoiner reports whether a node that may be lost is a joiner.
+func (l *Lead) suspectJoiner(n bellows.NodeID, reason string) bool {
 	if !l.admission.Guest(n) {
 		return false
 	}
@@ -229,10 +230,9 @@ func (l *Lead) turned(away *join.Outcome) {
 	}
 }
 
-// admit lets a newcomer take part that is ready, when the job has begun, and turns it away when the
-// job is over.
+// admit adds a newcomer that is ready, once the job has begun. It turns away all newcomers when the job is over.
 func (l *Lead) admit(fx *coord.Effects) {
-	l.mourn(fx)
+	l.removeLost(fx)
 	if l.over = l.over || fx.Outcome != nil; l.over {
 		for _, who := range l.admission.Coming() {
 			l.turned(l.admission.Lost(who.Node, errOver))
@@ -267,9 +267,9 @@ func (l *Lead) admit(fx *coord.Effects) {
 	l.call()
 }
 
-// mourn takes note of nodes that are lost while the job goes on: no controller that follows lets them take
-// part again, and a guest that calls one of them cannot join (TestAGuestThatCallsTheLostIsTurnedAway).
-func (l *Lead) mourn(fx *coord.Effects) {
+// removeLost notes nodes that are lost while the job continues. No controller that follows admits them again, and a
+// joiner that calls one of them cannot join (TestJoinerIsRefusedWhenCalleeIsLost).
+func (l *Lead) removeLost(fx *coord.Effects) {
 	for _, b := range fx.Buried {
 		l.leaves(wire.ClientAt(b.Node), nil)
 		if who, some := l.admission.Calling(); some && !l.over && !slices.Contains(l.uncalled, b.Node) && b.Node < who.Node && !planted.On("lost-called") {
@@ -278,8 +278,8 @@ func (l *Lead) mourn(fx *coord.Effects) {
 	}
 }
 
-// admitAgain lets those take part whom the controller before has admitted, and of whom no record is
-// left: they were told that they do (TestWhoWasAdmittedTakesPartUnderTheNextController).
+// admitAgain adds the actors that the previous controller admitted and of which no record is left: they already know
+// that they take part (TestAdmittedNodeTakesPartAfterFailover).
 func (l *Lead) admitAgain(fx *coord.Effects) {
 	if l.knows() {
 		return
@@ -295,8 +295,8 @@ func (l *Lead) admitAgain(fx *coord.Effects) {
 	}
 }
 
-// refuseUnjoined turns a guest away that has not called somebody who takes part: whose removal had no
-// record when the controller was lost (TestAGuestThatHasNotCalledAllIsTurnedAway).
+// refuseUnjoined turns away a joiner that has not called a node that takes part. The removal of that node had no
+// record when the controller was lost (TestJoinerIsRefusedWithUncalledNode).
 func (l *Lead) refuseUnjoined() {
 	who, some := l.admission.Calling()
 	if !some || !l.follows {
@@ -312,7 +312,7 @@ func (l *Lead) refuseUnjoined() {
 
 var errOver = bellows.Errorf(bellows.Interrupted, "join", "", "the job is over")
 
-// Brings are a newcomer's actors: lanes first, as every node makes them.
+// Brings returns a newcomer's actors: lanes first, as every node makes them.
 func Brings(who join.Newcomer) (list []wire.Address) {
 	for i := range who.Lanes {
 		list = append(list, wire.LaneAt(who.Node, i))
@@ -338,8 +338,7 @@ func (l *Lead) add(list []wire.Address, fx *coord.Effects) (added int, err error
 	return added, nil
 }
 
-// NewGuest is NewMember for a node that joins a job which runs: its lanes are not of the job's first
-// route.
+// NewGuest makes the Member of a node that joins a running job: its lanes are not in the job's first route.
 func NewGuest(job core.Job, who join.Newcomer) *Member {
 	m := &Member{follower: members.NewFollower(who.Node, job.Controller, job.Times)}
 	m.lanes = lanesAt(core.Job{Lanes: Brings(who)}, who.Node)

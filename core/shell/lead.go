@@ -13,22 +13,21 @@ import (
 	"bellows/link/wire"
 )
 
-// Lead is the shell of node 0: the controller, with the membership of all nodes in it, the state
-// that it collects, and the node's wait for its own tasks at the end. What it does not change of
-// the controller's steps is the controller's.
+// Lead is the shell of node 0: the controller, with the membership of all nodes in it, the state that it collects,
+// and the node's wait for its own tasks at the end. Methods that Lead does not define are the controller's.
 type Lead struct {
 	*coord.Controller
-	State *checkpoint.Collector // the tables, when the outcome is there and says so
-	// Joins is what has become of newcomers (Invite) since the caller has taken it. The connections
-	// to one that takes no part are to end.
+	State *checkpoint.Collector // the tables, if the outcome includes them
+	// Joins has the newcomers (Invite) that were admitted or turned away since the caller last took it. The caller
+	// closes the connections to those that were turned away.
 	Joins []join.Outcome
-	// Calls are newcomers that are to call the others now, since the caller has taken it.
+	// Calls has the newcomers that are to connect to the others now. The caller takes and clears it.
 	Calls     []Call
 	admission *join.Admission
-	came      []wire.Address   // actors that were admitted since the job's beginning, and were not told to leave
-	uncalled  []bellows.NodeID // whom the guest whose turn it is does not call
-	follows   bool             // the controller follows another,
-	known     bool             // and has the records
+	came      []wire.Address   // actors that were admitted since the job's beginning, and were not removed
+	uncalled  []bellows.NodeID // nodes that the current joiner does not call
+	follows   bool             // the controller follows another
+	known     bool             // it has the records
 	over      bool             // there is an outcome
 	nowMillis int64
 	closing   members.Closing
@@ -42,10 +41,10 @@ func NewLead(job core.Job, opt coord.Options) (*Lead, error) {
 	return newLead(job, opt, func(opt coord.Options) (*coord.Controller, error) { return coord.New(job, opt), nil })
 }
 
-// RecoverLead is NewLead with a controller that follows that of another Lead (coord.Recover). Every
-// node is to say once more that it is ready, and of whom it has lost; this one, too, and that its
-// tasks have ended, if they have. Who is on its way stays so, and who was admitted takes part: no
-// controller is asked for that, whose records need not have left.
+// RecoverLead is NewLead with a controller that follows that of another Lead (coord.Recover). Every node, this one
+// included, announces again that it is ready and which nodes it has lost; this one also that its tasks have ended, if
+// they have. Newcomers keep their place, and admitted nodes take part without asking the controller, since the
+// records of their admission need not have left.
 func RecoverLead(before *Lead, job core.Job, opt coord.Options, from coord.Saved) (*Lead, error) {
 	l, err := recoverLead(job, opt, from)
 	if err != nil {
@@ -58,8 +57,9 @@ func RecoverLead(before *Lead, job core.Job, opt coord.Options, from coord.Saved
 	return l, nil
 }
 
-// FollowLead is RecoverLead in another process, of which all that the one before knew besides is gone: nodes that it had invited and that take no part are nobody's guests,
-// and whom they call turns them away. Numbers of nodes below nodes were given. Every node is to say once more that it is ready, as Member.Followed does.
+// FollowLead is RecoverLead in another process, where everything else that the previous one knew is gone. No node
+// remembers the joiners that it had invited and not admitted; the nodes that they call turn them away. Node numbers
+// below nodes are taken. Every node announces again that it is ready, as Member.Followed does.
 func FollowLead(job core.Job, opt coord.Options, from coord.Saved, nodes int) (*Lead, error) {
 	l, err := recoverLead(job, opt, from)
 	if err == nil {
@@ -91,10 +91,9 @@ func newLead(job core.Job, opt coord.Options, controller func(coord.Options) (*c
 		admission: join.NewAdmission(n, job.Nodes, opt.Fingerprint, job.Times)}, nil
 }
 
-// Tick tells the time, and by node how many bytes have come from it; nil where there is no other.
-// over and unfinished are as of Member.Tick. Once tasks of this node have kept it from its end for
-// too long, it says why they are waited for no more: what they may work on, a part of the model, is
-// then lost with them.
+// Tick passes the time, and by node the number of bytes received from it; nil if the job has one node. over and
+// unfinished are those of Member.Tick. If tasks of this node keep it from ending for too long, Tick returns why it
+// waits no longer: the part of the model that they may still change is then lost.
 func (l *Lead) Tick(nowMillis int64, heard []uint64, over bool, unfinished []bellows.Unit, fx *coord.Effects) (givenUp string) {
 	l.nowMillis = nowMillis
 	l.Controller.Tick(nowMillis, heard, fx)
@@ -120,10 +119,10 @@ func (l *Lead) Tick(nowMillis int64, heard []uint64, over bool, unfinished []bel
 	return givenUp
 }
 
-// Disconnected tells that the connections to a node have ended for good, and why. Where this node
-// ended them, since what came cannot be, no reason is better; else one may come.
+// Disconnected reports that the connections to a node have ended for good, and why. If this node closed them because
+// of an invalid message, that is the reason; else a better reason may still come.
 func (l *Lead) Disconnected(n bellows.NodeID, reason string, breach bool, fx *coord.Effects) {
-	if l.suspectGuest(n, reason) {
+	if l.suspectJoiner(n, reason) {
 		return
 	}
 	if breach {
@@ -134,14 +133,14 @@ func (l *Lead) Disconnected(n bellows.NodeID, reason string, breach bool, fx *co
 	l.Broken(n, fmt.Sprintf("node %d is gone: %s", n, reason))
 }
 
-// TasksEnded tells that no task runs here any more.
+// TasksEnded reports that no task runs here any more.
 func (l *Lead) TasksEnded(fx *coord.Effects) {
 	l.closing.TasksEnded()
 	l.ended = true
 	tasksEnded(l.lanes, &fx.Outbox)
 }
 
-// Host is that of Member.
+// Host does what Member.Host does.
 func (l *Lead) Host(a wire.Address, fx *coord.Effects) {
 	l.lanes = append(l.lanes, a)
 	if l.ended {

@@ -8,11 +8,11 @@ import (
 	"bellows/link/wire"
 )
 
-// Member is the shell of a node that does not lead. It keeps the node's part in the membership
-// (members.Follower), and tells its lanes the time, the last bytes of node 0, and the end of tasks.
+// Member is the shell of a node that does not lead. It keeps the node's part in the membership (members.Follower),
+// and passes its lanes the time, the bytes received from node 0, and the end of tasks.
 type Member struct {
 	follower *members.Follower
-	lanes    []wire.Address // of the node
+	lanes    []wire.Address // those of the node
 	over     bool           // the node knows that the job is over
 	ended    bool           // no task runs here any more
 }
@@ -22,7 +22,7 @@ func NewMember(job core.Job, self bellows.NodeID) *Member {
 	return &Member{follower: members.NewFollower(self, job.Controller, job.Times), lanes: lanesAt(job, self)}
 }
 
-// lanesAt are a node's lanes.
+// lanesAt returns a node's lanes.
 func lanesAt(job core.Job, n bellows.NodeID) (list []wire.Address) {
 	for _, a := range job.Lanes {
 		if a.Node == n && a.Role == wire.Lane {
@@ -32,17 +32,17 @@ func lanesAt(job core.Job, n bellows.NodeID) (list []wire.Address) {
 	return list
 }
 
-// Start says that the node is ready for a job of that fingerprint.
+// Start announces that the node is ready for a job of that fingerprint.
 func (m *Member) Start(job bellows.Fingerprint, fx *members.Effects) {
 	m.follower.Start(&wire.Ready{Fingerprint: job}, fx)
 }
 
-// Followed tells that another process leads, which knows nothing of what this node has told the one before: it says once more that it is ready, if it was, and
-// of whom it has lost.
+// Followed reports that another process leads, which knows nothing of what this node sent the previous one. The node
+// announces again that it is ready, if it was, and which nodes it has lost.
 func (m *Member) Followed(fx *members.Effects) { m.follower.Followed(fx) }
 
-// Tick tells the time. heard is how many bytes have come from node 0; over, that the node knows
-// that the job is over; unfinished are the tasks that run here.
+// Tick passes the time. heard is the number of bytes received from node 0; over says that the node knows that the job
+// is over; unfinished are the tasks that run here.
 func (m *Member) Tick(nowMillis int64, heard uint64, over bool, unfinished []bellows.Unit, fx *members.Effects) {
 	m.knows(over)
 	for _, a := range m.lanes {
@@ -51,9 +51,9 @@ func (m *Member) Tick(nowMillis int64, heard uint64, over bool, unfinished []bel
 	m.follower.Tick(nowMillis, heard, unfinished, fx)
 }
 
-// Disconnected tells that the connections to a node have ended for good, and why; breach, that this
-// node ended them, since what came cannot be. over is as of Tick: without it the end of node 0 is a
-// loss, with it the node's leave.
+// Disconnected reports that the connections to a node have ended for good, and why. breach says that this node closed
+// them because of an invalid message. over is that of Tick: if node 0 disconnects without it, node 0 is lost; with
+// it, node 0 has left.
 func (m *Member) Disconnected(n bellows.NodeID, reason string, breach, over bool, fx *members.Effects) {
 	m.knows(over)
 	m.follower.Disconnected(n, reason, breach, fx)
@@ -66,14 +66,14 @@ func (m *Member) knows(over bool) {
 	}
 }
 
-// TasksEnded tells that no task runs here any more.
+// TasksEnded reports that no task runs here any more.
 func (m *Member) TasksEnded(fx *members.Effects) {
 	m.ended = true
 	tasksEnded(m.lanes, &fx.Outbox)
 	m.follower.TasksEnded(fx)
 }
 
-// Host takes in a lane of the node that takes part later, before the controller hears of it.
+// Host adds a lane of the node that takes part later, before the controller hears of it.
 func (m *Member) Host(a wire.Address, fx *members.Effects) {
 	m.lanes = append(m.lanes, a)
 	if m.ended {
@@ -81,7 +81,7 @@ func (m *Member) Host(a wire.Address, fx *members.Effects) {
 	}
 }
 
-// tasksEnded lets lanes look at what tasks may have worked on in place.
+// tasksEnded lets lanes look at the memory that tasks may have changed in place.
 func tasksEnded(lanes []wire.Address, out *wire.Outbox) {
 	for _, a := range lanes {
 		out.Send(a, a, &server.TasksEnded{})

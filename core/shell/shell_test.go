@@ -25,7 +25,7 @@ import (
 	"bellows/train"
 )
 
-// job has lanes at nodes 0 and 2, two each, and a client at node 1.
+// job returns a job with lanes at nodes 0 and 2, two each, and a client at node 1.
 func job() core.Job {
 	tables := []table.Schema{{Name: "t", Rows: 4, Width: 1}}
 	lanes := route.Lanes([]int{2, 0, 2})
@@ -34,7 +34,7 @@ func job() core.Job {
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }}
 }
 
-// said is a line for each message.
+// said returns a line for each message.
 func said(out *wire.Outbox) (lines []string) {
 	for _, e := range out.Envelopes {
 		line := fmt.Sprintf("%T", e.Message)
@@ -57,7 +57,7 @@ func expect(t *testing.T, got []string, want ...string) {
 	}
 }
 
-// TestAMemberTellsItsLanes the time and the end of tasks, and nobody else's.
+// TestAMemberTellsItsLanes checks that a member sends its own lanes, and no others, the time and the end of tasks.
 func TestAMemberTellsItsLanes(t *testing.T) {
 	var fx members.Effects
 	m := shell.NewMember(job(), 2)
@@ -73,8 +73,8 @@ func TestAMemberTellsItsLanes(t *testing.T) {
 	expect(t, said(&fx.Outbox), "node 1 to the controller: *wire.Beat")
 }
 
-// TestALaneThatBeginsLaterIsToldWhatTheOthersAre hosts one when no task runs any more, at every node.
-func TestALaneThatBeginsLaterIsToldWhatTheOthersAre(t *testing.T) {
+// TestLateLaneLearnsWhatOthersKnow hosts a lane when no task runs any more, at every node.
+func TestLateLaneLearnsWhatOthersKnow(t *testing.T) {
 	var fx members.Effects
 	m := shell.NewMember(job(), 1)
 	m.TasksEnded(&fx)
@@ -98,8 +98,9 @@ func TestALaneThatBeginsLaterIsToldWhatTheOthersAre(t *testing.T) {
 		"lane 2 of node 0 to lane 2 of node 0: *server.TasksEnded", "lane 3 of node 0 to lane 3 of node 0: *server.TasksEnded")
 }
 
-// TestTheEndOfNodeZeroIsPeaceForWhoKnowsThatTheJobIsOver, and a loss for others.
-func TestTheEndOfNodeZeroIsPeaceForWhoKnowsThatTheJobIsOver(t *testing.T) {
+// TestDisconnectOfLeaderAfterEndIsNoLoss disconnects node 0: before the node knows that the job is over, that is a
+// loss.
+func TestDisconnectOfLeaderAfterEndIsNoLoss(t *testing.T) {
 	for _, c := range []struct {
 		tick, cut bool // what it knows then
 		want      string
@@ -115,7 +116,7 @@ func TestTheEndOfNodeZeroIsPeaceForWhoKnowsThatTheJobIsOver(t *testing.T) {
 	}
 }
 
-// TestTasksThatGoOnAreGivenUp when the job is over, at every node, and not those that have ended.
+// TestTasksThatGoOnAreGivenUp checks at every node that tasks which still run long after the job's end are given up.
 func TestTasksThatGoOnAreGivenUp(t *testing.T) {
 	unit := []bellows.Unit{{Split: 3}}
 	lead, err := shell.NewLead(job(), coord.Options{Driver: &train.Clocks{Splits: 1, Count: 1}})
@@ -135,7 +136,7 @@ func TestTasksThatGoOnAreGivenUp(t *testing.T) {
 			left = now
 		}
 	}
-	if gaveUp != 61_500 || left != 61_500 { // what is told with a tick may have come about since the one before
+	if gaveUp != 61_500 || left != 61_500 { // a tick may report what came about since the previous tick
 		t.Errorf("node 0 gave its tasks up after %d ms, and node 1 after %d", gaveUp, left)
 	}
 	const name = "has waited 2.2 s for split 3 clock 0 items [0,0) to return; the job is over, and this is given up after 60.0 s"
@@ -156,7 +157,7 @@ func TestTasksThatGoOnAreGivenUp(t *testing.T) {
 	}
 }
 
-// TestABreachIsALossAtOnce, and the end of a connection only when no better reason comes.
+// TestABreachIsALossAtOnce also checks that the end of a connection is a loss only if no better reason comes.
 func TestABreachIsALossAtOnce(t *testing.T) {
 	for breach, want := range map[bool][2][]string{
 		true:  {{"node 2 is not heard any more: EOF"}, {"node 2 is not heard any more: EOF"}},
@@ -175,13 +176,13 @@ func TestABreachIsALossAtOnce(t *testing.T) {
 	}
 }
 
-// idle is a driver that dispatches a task which nobody runs.
+// idle is a driver that dispatches a task which no node runs.
 type idle struct{ train.Driver }
 
 func (idle) DispatchInitialTasks(to *train.Dispatcher) { to.DispatchTask(0) }
 func (idle) Save() []float64                           { return nil }
 
-// leading is a job that has begun, with a guest on its way.
+// leading returns the Lead of a job that has begun, with a joiner on its way.
 func leading(t *testing.T) (*shell.Lead, *coord.Effects, bellows.NodeID) {
 	t.Helper()
 	j := job()
@@ -198,7 +199,7 @@ func leading(t *testing.T) (*shell.Lead, *coord.Effects, bellows.NodeID) {
 	return l, fx, who.Node
 }
 
-// calls is the one whose turn it is since they were asked last.
+// calls returns the newcomer that was asked to call since the last call.
 func calls(t *testing.T, l *shell.Lead) (c shell.Call) {
 	t.Helper()
 	if len(l.Calls) == 1 {
@@ -210,20 +211,20 @@ func calls(t *testing.T, l *shell.Lead) (c shell.Call) {
 	return c
 }
 
-// begins says for the others that they are ready.
+// begins sends the readiness of the other nodes.
 func begins(l *shell.Lead, fx *coord.Effects) {
 	for _, n := range []bellows.NodeID{1, 2} {
 		l.Step([]wire.Envelope{{From: wire.ClientAt(n), To: wire.ControllerAt(), Message: &wire.Ready{Fingerprint: bellows.Fingerprint{Data: 1}}}}, fx)
 	}
 }
 
-func from(n bellows.NodeID, m wire.Message) []wire.Envelope {
+func envelope(n bellows.NodeID, m wire.Message) []wire.Envelope {
 	return []wire.Envelope{{From: wire.ClientAt(n), To: wire.ControllerAt(), Message: m}}
 }
 
-// TestAGuestThatIsLostHarmsNobody loses a guest in each way that there is, before and after it is ready, and lets it say what it
-// likes: it is turned away by name, and the job goes on.
-func TestAGuestThatIsLostHarmsNobody(t *testing.T) {
+// TestLostJoinerHarmsNoNode loses a joiner in each possible way, before and after it is ready, and lets it send
+// complaints. It is turned away by name, and the job continues.
+func TestLostJoinerHarmsNoNode(t *testing.T) {
 	for want, lose := range map[string]func(l *shell.Lead, n bellows.NodeID, fx *coord.Effects){
 		"its process died": func(l *shell.Lead, n bellows.NodeID, fx *coord.Effects) { l.Lost(n, "its process died", fx) },
 		"EOF":              func(l *shell.Lead, n bellows.NodeID, fx *coord.Effects) { l.Disconnected(n, "EOF", false, fx) },
@@ -231,13 +232,13 @@ func TestAGuestThatIsLostHarmsNobody(t *testing.T) {
 			l.Disconnected(n, "a frame that cannot be", true, fx)
 		},
 		"node 2 lost it": func(l *shell.Lead, n bellows.NodeID, fx *coord.Effects) {
-			l.Step(from(2, &wire.Complaint{Node: n, Reason: "node 2 lost it"}), fx)
+			l.Step(envelope(2, &wire.Complaint{Node: n, Reason: "node 2 lost it"}), fx)
 		},
 		"it lost node 2": func(l *shell.Lead, n bellows.NodeID, fx *coord.Effects) {
-			l.Step(from(n, &wire.Complaint{Node: 2, Breach: true, Reason: "it lost node 2"}), fx)
+			l.Step(envelope(n, &wire.Complaint{Node: 2, Breach: true, Reason: "it lost node 2"}), fx)
 		},
 		"what differs is data": func(l *shell.Lead, n bellows.NodeID, fx *coord.Effects) {
-			l.Step(from(n, &wire.Ready{}), fx)
+			l.Step(envelope(n, &wire.Ready{}), fx)
 		},
 		"nobody wants it": func(l *shell.Lead, n bellows.NodeID, fx *coord.Effects) { l.Uninvite(n, fmt.Errorf("nobody wants it")) },
 		"waited for 600.0 s": func(l *shell.Lead, n bellows.NodeID, fx *coord.Effects) {
@@ -252,8 +253,8 @@ func TestAGuestThatIsLostHarmsNobody(t *testing.T) {
 		lose(l, n, fx)
 		l.Tick(2000, []uint64{0, 1, 1}, false, nil, fx)
 		l.Lost(n, "once more", fx)
-		l.Step(from(n, &wire.Ready{Fingerprint: bellows.Fingerprint{Data: 1}}), fx)
-		l.Step(from(2, &wire.Complaint{Node: n, Reason: "late"}), fx)
+		l.Step(envelope(n, &wire.Ready{Fingerprint: bellows.Fingerprint{Data: 1}}), fx)
+		l.Step(envelope(2, &wire.Complaint{Node: n, Reason: "late"}), fx)
 		if len(l.Joins) != 1 || l.Joins[0].Node != n || l.Joins[0].Err == nil || !strings.Contains(l.Joins[0].Err.Error(), want) {
 			t.Errorf("%s: %+v", want, l.Joins)
 		}
@@ -268,10 +269,10 @@ func TestAGuestThatIsLostHarmsNobody(t *testing.T) {
 	}
 }
 
-// TestAGuestTakesPartWhenTheJobHasBegun with all its actors; its loss is the job's from then on.
-func TestAGuestTakesPartWhenTheJobHasBegun(t *testing.T) {
+// TestJoinerTakesPartOnceJobHasBegun admits a joiner with all its actors. From then on its loss is the job's loss.
+func TestJoinerTakesPartOnceJobHasBegun(t *testing.T) {
 	l, fx, n := leading(t)
-	l.Step(from(n, &wire.Ready{Fingerprint: bellows.Fingerprint{Data: 1}}), fx)
+	l.Step(envelope(n, &wire.Ready{Fingerprint: bellows.Fingerprint{Data: 1}}), fx)
 	if len(l.Joins) > 0 || fx.Route != nil {
 		t.Errorf("it takes part in a job that has not begun: %+v", l.Joins)
 	}
@@ -286,8 +287,9 @@ func TestAGuestTakesPartWhenTheJobHasBegun(t *testing.T) {
 	}
 }
 
-// TestNobodyLeavesWhoIsCalled asks for the leave of nodes while a guest calls them, and again when it was turned away. Who owns something stays, and so does who leads.
-func TestNobodyLeavesWhoIsCalled(t *testing.T) {
+// TestNodeStaysWhileJoinerCallsIt removes nodes while a joiner calls them, and again after it was turned away. A node
+// that owns something stays, and node 0 stays.
+func TestNodeStaysWhileJoinerCallsIt(t *testing.T) {
 	l, fx, n := leading(t)
 	begins(l, fx)
 	lane := wire.LaneAt(2, 1)
@@ -315,12 +317,12 @@ func TestNobodyLeavesWhoIsCalled(t *testing.T) {
 	}
 }
 
-// TestRemoveTakesAllOrNothing removes a node of two lanes while a partition is on its way to the second: the node keeps
-// its client and both lanes, and leaves with all of them when the move is called off.
+// TestRemoveTakesAllOrNothing removes a node of two lanes while a partition is on its way to the second. The node
+// keeps its client and both lanes, and leaves with all of them when the move is called off.
 func TestRemoveTakesAllOrNothing(t *testing.T) {
 	l, fx, n := leading(t)
 	begins(l, fx)
-	l.Step(from(n, &wire.Ready{Fingerprint: bellows.Fingerprint{Data: 1}}), fx)
+	l.Step(envelope(n, &wire.Ready{Fingerprint: bellows.Fingerprint{Data: 1}}), fx)
 	before := len(actors(l.Route()))
 	require.NoError(t, l.MovePartition(bellows.PartitionRef{}, wire.LaneAt(n, 1), false, fx))
 	if err := l.Remove(n, fx); err == nil || !strings.Contains(err.Error(), "a partition is on its way") {
@@ -337,8 +339,9 @@ func TestRemoveTakesAllOrNothing(t *testing.T) {
 
 func actors(r *route.Route) []wire.Address { return slices.Concat(r.Lanes(), r.Clients()) }
 
-// TestAGuestThatCallsTheLostIsTurnedAway loses a node that only runs tasks while a guest calls it. No controller that follows lets the lost take part again.
-func TestAGuestThatCallsTheLostIsTurnedAway(t *testing.T) {
+// TestJoinerIsRefusedWhenCalleeIsLost loses a node that only runs tasks while a joiner calls it. No controller that
+// follows admits the lost node again.
+func TestJoinerIsRefusedWhenCalleeIsLost(t *testing.T) {
 	some := job()
 	some.Clients = route.Clients([]bellows.NodeID{1, 2, 3})
 	some.Nodes = 4
@@ -348,7 +351,7 @@ func TestAGuestThatCallsTheLostIsTurnedAway(t *testing.T) {
 	require.NoError(t, err)
 	l.Start(fx)
 	for n := range bellows.NodeID(3) {
-		l.Step(from(n+1, &wire.Ready{}), fx)
+		l.Step(envelope(n+1, &wire.Ready{}), fx)
 	}
 	who, err := l.Invite(1, 0)
 	require.NoError(t, err)
@@ -362,11 +365,12 @@ func TestAGuestThatCallsTheLostIsTurnedAway(t *testing.T) {
 	}
 }
 
-// TestAGuestIsToldWhomNotToCall has a node join and leave: the next does not call it, nor who has nothing in the job. When the job is over nobody is invited any more, and who was is turned away.
-func TestAGuestIsToldWhomNotToCall(t *testing.T) {
+// TestJoinerLearnsWhichNodesNotToCall has a node join and leave. The next joiner does not call it, nor a node that
+// has nothing in the job. When the job is over no node is invited, and those on their way are turned away.
+func TestJoinerLearnsWhichNodesNotToCall(t *testing.T) {
 	l, fx, n := leading(t)
 	begins(l, fx)
-	l.Step(from(n, &wire.Ready{Fingerprint: bellows.Fingerprint{Data: 1}}), fx)
+	l.Step(envelope(n, &wire.Ready{Fingerprint: bellows.Fingerprint{Data: 1}}), fx)
 	who, err := l.Invite(1, 0)
 	if c := calls(t, l); err != nil || who.Node != n+1 || c.Newcomer != who || len(c.Gone) > 0 {
 		t.Fatalf("%+v; the turn is %+v: %v", who, c, err)
@@ -377,7 +381,7 @@ func TestAGuestIsToldWhomNotToCall(t *testing.T) {
 	if c := calls(t, l); err != nil || c.Newcomer != who || !slices.Equal(c.Gone, []bellows.NodeID{n, n + 1}) {
 		t.Fatalf("%+v; the turn is %+v: %v", who, c, err)
 	}
-	second, err := l.Invite(1, 0) // its turn comes when that of the other is over, and the job is before
+	second, err := l.Invite(1, 0) // it is next in the queue when the job is over
 	require.NoError(t, err)
 	l.Joins = nil
 	fx.Outcome = &coord.Outcome{}
@@ -390,9 +394,10 @@ func TestAGuestIsToldWhomNotToCall(t *testing.T) {
 	}
 }
 
-// TestWhoWasAdmittedTakesPartUnderTheNextController loses a controller with all that it has said of a guest that it let take part, while another is on its way: under the next the first takes part, and the
-// second is awaited as before. Nobody is invited before the next knows what was recorded.
-func TestWhoWasAdmittedTakesPartUnderTheNextController(t *testing.T) {
+// TestAdmittedNodeTakesPartAfterFailover loses a controller with all that it sent about an admitted joiner, while
+// another joiner is on its way. Under the next controller the first takes part, and the second is awaited as before.
+// No node is invited until the next controller knows what was recorded.
+func TestAdmittedNodeTakesPartAfterFailover(t *testing.T) {
 	before, fx, n := leading(t)
 	begins(before, fx)
 	ready := &wire.Ready{Fingerprint: bellows.Fingerprint{Data: 1}}
@@ -410,7 +415,7 @@ func TestWhoWasAdmittedTakesPartUnderTheNextController(t *testing.T) {
 		t.Fatalf("begun: %v; lanes %v, clients %v", l.Begun(), r.Lanes(), r.Clients())
 	}
 	l.Joins = nil
-	l.Step(from(second.Node, ready), fx)
+	l.Step(envelope(second.Node, ready), fx)
 	if len(l.Joins) != 1 || l.Joins[0].Newcomer != second || l.Joins[0].Err != nil {
 		t.Errorf("of the second it tells %+v", l.Joins)
 	}
@@ -419,8 +424,9 @@ func TestWhoWasAdmittedTakesPartUnderTheNextController(t *testing.T) {
 	}
 }
 
-// TestGuestsCallOneAfterTheOther has three nodes come at a time: each is told to call those who take part, which those before it do by then, or were turned away.
-func TestGuestsCallOneAfterTheOther(t *testing.T) {
+// TestJoinersCallOneAfterTheOther has three nodes join at a time. Each is to call the nodes that take part when the
+// previous joiner was admitted or turned away.
+func TestJoinersCallOneAfterTheOther(t *testing.T) {
 	l, fx, first := leading(t)
 	begins(l, fx)
 	second, err := l.Invite(1, 1)
@@ -428,7 +434,7 @@ func TestGuestsCallOneAfterTheOther(t *testing.T) {
 	if err := errors.Join(err, other); err != nil || len(l.Calls) > 0 {
 		t.Fatalf("it is the turn of %+v: %v", l.Calls, err)
 	}
-	l.Step(from(first, &wire.Ready{Fingerprint: bellows.Fingerprint{Data: 1}}), fx)
+	l.Step(envelope(first, &wire.Ready{Fingerprint: bellows.Fingerprint{Data: 1}}), fx)
 	if c := calls(t, l); c.Newcomer != second || len(c.Gone) > 0 || len(l.Joins) != 1 {
 		t.Errorf("when the first takes part it is the turn of %+v", c)
 	}
@@ -446,14 +452,15 @@ func TestGuestsCallOneAfterTheOther(t *testing.T) {
 	if c := calls(t, l); c.Newcomer != third || !slices.Equal(c.Gone, []bellows.NodeID{second.Node, second.Node + 1}) {
 		t.Errorf("when those before it were turned away it is the turn of %+v", c)
 	}
-	l.Step(from(third.Node, &wire.Ready{Fingerprint: bellows.Fingerprint{Data: 1}}), fx)
+	l.Step(envelope(third.Node, &wire.Ready{Fingerprint: bellows.Fingerprint{Data: 1}}), fx)
 	if len(l.Joins) != 4 || l.Joins[3].Newcomer != third || l.Joins[3].Err != nil || len(l.Calls) > 0 {
 		t.Errorf("of the third it tells %+v", l.Joins)
 	}
 }
 
-// TestAGuestThatHasNotCalledAllIsTurnedAway invites a node while another leaves, which it is not to call, and loses the controller with the record of that: the other one takes part yet, and the guest cannot.
-func TestAGuestThatHasNotCalledAllIsTurnedAway(t *testing.T) {
+// TestJoinerIsRefusedWithUncalledNode invites a node while another leaves, which it is not to call, and loses the
+// controller with the record of that. The other node still takes part, so the joiner cannot.
+func TestJoinerIsRefusedWithUncalledNode(t *testing.T) {
 	before, fx, n := leading(t)
 	begins(before, fx)
 	before.Uninvite(n, fmt.Errorf("nobody wants it"))
@@ -474,7 +481,7 @@ func TestAGuestThatHasNotCalledAllIsTurnedAway(t *testing.T) {
 	}
 }
 
-// follows has a controller follow that finds no record.
+// follows returns a Lead that follows another and finds no record.
 func follows(t *testing.T, before *shell.Lead) (*shell.Lead, *coord.Effects) {
 	t.Helper()
 	j := job()
@@ -498,8 +505,8 @@ const timesPage = "../../docs/reliability.md"
 
 var timeRow = regexp.MustCompile("(?m)^\\| `([A-Z][a-z]+)` \\| ([^|]+) \\| ")
 
-// TestTheTableOfTimesIsThatOfTheCode holds the table of times in the documents against the defaults, each in both.
-func TestTheTableOfTimesIsThatOfTheCode(t *testing.T) {
+// TestTimesInDocsMatchCode compares the table of times in the documents with the defaults, in both directions.
+func TestTimesInDocsMatchCode(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(timesPage)
 	require.NoError(t, err)
@@ -523,9 +530,10 @@ func TestTheTableOfTimesIsThatOfTheCode(t *testing.T) {
 	}
 }
 
-// TestTheDefaultTimesFindTheSilentWithinThreeSeconds has a node beat and another one tick, as far apart from each other as they can be, until the first stops at any moment between two beats: it is
-// declared gone within 3 s when it stops for good, and never when it stops for 2.5 s and its next beat is 100 ms late.
-func TestTheDefaultTimesFindTheSilentWithinThreeSeconds(t *testing.T) {
+// TestDefaultTimesFindSilenceWithinThreeSeconds has one node send heartbeats and another tick, at every offset, until
+// the first stops at any moment between two heartbeats. It is declared gone within 3 s if it stops for good, and
+// never if it stops for 2.5 s and its next heartbeat is 100 ms late.
+func TestDefaultTimesFindSilenceWithinThreeSeconds(t *testing.T) {
 	nobody := func(bellows.NodeID) bool { return false }
 	const tick, begin = shell.TickMillis, 10 * shell.TickMillis
 	for phase := int64(0); phase < tick; phase += 3 {

@@ -17,9 +17,9 @@ import (
 	"bellows/vec"
 )
 
-// Two nodes: node 0 leads and has a lane, node 1 works and has two. Table w has 10 rows of 2 in 3 partitions of
-// 3, 3 and 4 rows at the three lanes, table n has 4 rows of 1 and a rule with one slot, table k is sparse with rows of
-// 64 in one partition, at most 137. Four splits, ten items a clock.
+// Two nodes: node 0 leads and has a lane; node 1 works and has two lanes. Table w has 10 rows of 2 in 3 partitions of
+// 3, 3 and 4 rows at the three lanes. Table n has 4 rows of 1 and a rule with one slot. Table k is sparse with rows
+// of 64 in one partition, at most 137. There are four splits, and ten items a clock.
 var (
 	controller = wire.Address{Role: wire.Controller}
 	worker     = wire.Address{Node: 1}
@@ -39,7 +39,7 @@ func newChecker(self bellows.NodeID) *validate.Checker {
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 5, End: 15} }}, self)
 }
 
-// ofTables is the checker of node 0 of two, which has the one lane of a job of other tables.
+// ofTables returns the checker of node 0 of two nodes, with the one lane of a job of other tables.
 func ofTables(s []table.Schema) *validate.Checker {
 	return validate.New(core.Job{Nodes: 2, Clients: []wire.Address{worker}, Tables: s,
 		Route: route.Spread(s, 4, []wire.Address{lane0}, []bellows.NodeID{1})}, 0)
@@ -112,31 +112,31 @@ var pulls = []attempt{
 	{lane0, worker, rows(func(p *wire.RowsPart) { p.Rows = []uint32{1, 1 << 31} }), "a row of part 0 is 2147483648"},
 }
 
-// chunk is a push of keys of table k.
+// chunk returns a push of keys of table k.
 func chunk(values int, keys ...bellows.Key) *wire.Push {
 	return &wire.Push{Flush: own, Chunks: []wire.Chunk{{Pair: pair(2, 0), Keys: keys, Values: make([]float32, values)}}}
 }
 
-// pullKeys asks for keys of table k.
+// pullKeys returns a read of keys of table k.
 func pullKeys(keys ...bellows.Key) *wire.Pull {
 	return &wire.Pull{Incarnation: 1, Parts: []wire.PullPart{{Pair: pair(2, 0), Keys: keys}}}
 }
 
-// subscribeKeys subscribes to so many keys of table k.
+// subscribeKeys returns a subscription to n keys of table k.
 func subscribeKeys(n int) *wire.Pull {
 	m := pullKeys(make([]bellows.Key, n)...)
 	m.Parts[0].Subscribe = true
 	return m
 }
 
-// answer is rows that were asked for.
+// answer returns rows that were asked for.
 func answer(change func(*wire.RowsPart)) *wire.Rows {
 	m := rows(change)
 	m.Request = 1
 	return m
 }
 
-// unasked makes a part of rows of so many keys of table k.
+// unasked makes p a part of subscribed rows of n keys of table k.
 func unasked(p *wire.RowsPart, n int) {
 	p.Ref, p.Rows, p.Keys, p.Values = ref(2, 0), nil, make([]bellows.Key, n), make([]float32, 64*n)
 }
@@ -238,7 +238,7 @@ func done(u bellows.Unit) *wire.Done {
 	return m
 }
 
-// holding is the answer of a lane that holds some of a flush.
+// holding returns the answer of a lane that holds some of a flush.
 func holding(f bellows.FlushID, u bellows.Unit, held ...wire.Pair) *wire.Holding {
 	return &wire.Holding{Last: 1, Tail: 1, Flushes: []wire.HeldFlush{{Flush: f, Held: held, Done: []wire.Result{{Unit: u}}}}}
 }
@@ -261,7 +261,7 @@ func ruled(c bellows.Control) *wire.Records {
 	return m
 }
 
-// chatter is results of two tasks with more numbers than one flush may signal.
+// chatter returns results of two tasks with more numbers than one flush may signal.
 func chatter() []wire.Result {
 	half := make([]float64, 1<<15+1)
 	return []wire.Result{{Unit: unit(0, 0, 5, 15), Values: half}, {Unit: unit(0, 0, 5, 15), Values: half}}
@@ -348,7 +348,7 @@ var control = []attempt{
 	{lane1, lane0, piece(handoff.Chunk, pair(0, 1), func(m *wire.Piece) { m.Subtree.Index, m.Rows = 4, []uint32{} }), "the first split is 4, not from 0 to 3"},
 }
 
-// piece is one of a copy.
+// piece returns one piece of a copy.
 func piece(kind uint8, of wire.Pair, change func(*wire.Piece)) *wire.Piece {
 	m := &wire.Piece{Copy: 1, Kind: kind, Pair: of}
 	if change != nil {
@@ -378,7 +378,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// header is that of the frame in which a message travels.
+// header returns the header of the frame in which a message travels.
 func header(t testing.TB, c attempt) wire.Header {
 	t.Helper()
 	var b wire.Batch
@@ -404,13 +404,13 @@ func TestHeaders(t *testing.T) {
 		{1, attempt{wire.Address{Node: 1, Role: wire.Lane, Index: 2}, controller, &wire.Closed{}, "the sender is lane 2 of node 1"}},
 		{1, attempt{worker, wire.Address{Role: wire.Lane, Index: 1}, pull, "the receiver is lane 1 of node 0, not an actor of node 0"}},
 		{1, attempt{worker, lane1, pull, "the receiver is lane 0 of node 1, not an actor of node 0"}},
-		{1, attempt{lane1, wire.Address{}, &wire.Rows{}, "the receiver is node 0, not an actor of node 0"}}, // which runs no tasks
+		{1, attempt{lane1, wire.Address{}, &wire.Rows{}, "the receiver is node 0, not an actor of node 0"}}, // it runs no tasks
 		{1, attempt{worker, controller, pull, "the way is from node 1 to the controller"}},
 		{1, attempt{lane1, lane0, &wire.Rows{}, "the way is from lane 0 of node 1 to lane 0 of node 0"}},
 		{1, attempt{lane1, controller, beat, "the way is from lane 0 of node 1 to the controller"}},
 		{1, attempt{worker, lane0, &wire.Records{}, "the way is from node 1 to lane 0 of node 0"}},
 		{1, attempt{lane1, lane0, &wire.Piece{}, ""}},
-		{1, attempt{wire.LaneAt(1, 7), lane0, &wire.Piece{}, ""}}, // which may take part by a newer route
+		{1, attempt{wire.LaneAt(1, 7), lane0, &wire.Piece{}, ""}}, // it may take part by a newer route
 		{1, attempt{wire.LaneAt(2, 7), lane0, &wire.Piece{}, "the sender is lane 7 of node 2, not an actor of node 1"}},
 		{1, attempt{lane1, wire.LaneAt(0, 7), &wire.Taken{}, "the receiver is lane 7 of node 0"}},
 		{1, attempt{worker, lane0, &wire.Piece{}, "the way is from node 1 to lane 0 of node 0"}},
@@ -423,8 +423,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestEveryKindIsChecked wants a check for every kind that some role may send to another: one that lets all pass says so. A
-// message of a kind without one is refused, whatever it says.
+// TestEveryKindIsChecked wants a check for every kind that some role may send to another; a check may let all
+// messages pass. A message of a kind without one is refused, whatever its content.
 func TestEveryKindIsChecked(t *testing.T) {
 	t.Parallel()
 	kinds := 0
@@ -448,8 +448,8 @@ func TestEveryKindIsChecked(t *testing.T) {
 	}
 }
 
-// TestANodeWithoutTasksSpeaksForItselfOnly lets a server tell that it lives, and ask for no rows.
-func TestANodeWithoutTasksSpeaksForItselfOnly(t *testing.T) {
+// TestNodeWithoutTasksSendsNothingForThem lets a server send a heartbeat, and read no rows.
+func TestNodeWithoutTasksSendsNothingForThem(t *testing.T) {
 	t.Parallel()
 	leader := wire.Address{}
 	ck := newChecker(1)
@@ -481,8 +481,8 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestTheLargestRowIsFoundWhereverItStands puts a row that the partition has not at each place of lists of each length.
-func TestTheLargestRowIsFoundWhereverItStands(t *testing.T) {
+// TestLargestRowIsFoundAtAnyPlace puts a row that the partition does not have at each place of lists of each length.
+func TestLargestRowIsFoundAtAnyPlace(t *testing.T) {
 	t.Parallel()
 	const all = 11
 	s := []table.Schema{{Name: "w", Rows: all, Width: 1, Partitions: 1}}
@@ -502,7 +502,8 @@ func TestTheLargestRowIsFoundWhereverItStands(t *testing.T) {
 	}
 }
 
-// TestOnlyFloatsTravelNarrow sends values in 16 bits of a table of floats, of one of counts, and of one that the job has not.
+// TestOnlyFloatsTravelNarrow sends values in 16 bits of a table of floats, of one of counts, and of one that the job
+// does not have.
 func TestOnlyFloatsTravelNarrow(t *testing.T) {
 	t.Parallel()
 	s := []table.Schema{{Name: "w", Rows: 2, Width: 1}, {Name: "counts", Rows: 2, Width: 1, DType: table.Int32}}
@@ -523,7 +524,7 @@ func TestOnlyFloatsTravelNarrow(t *testing.T) {
 	}
 }
 
-// sent is a message as it arrives whose values travel in 16 bits.
+// sent returns a message as it arrives after its values have travelled in 16 bits.
 func sent(t testing.TB, e wire.Envelope) (wire.Header, wire.Envelope) {
 	t.Helper()
 	var b wire.Batch

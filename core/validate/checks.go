@@ -10,105 +10,104 @@ import (
 	"bellows/link/wire"
 )
 
-// check is what is asked of the messages of one kind. There is one for each, found by the number
-// that frames carry; its type takes the number from the message, so that a check cannot stand
-// beside the wrong kind (docs/decisions/0026).
+// check judges the messages of one kind. Kinds have one each, found by the number that frames carry. Its type takes
+// the number from the message, so that a check cannot be entered for the wrong kind (docs/decisions/0026).
 type check struct {
 	kind  uint8
-	idle  bool // a node that runs no tasks may say it as a client
-	judge func(ck *Checker, e wire.Envelope) *breach
+	idle  bool // a node that runs no tasks may send it as a client
+	judge func(ck *Checker, e wire.Envelope) *violation
 }
 
-// of checks messages of one kind. A client that says them runs tasks.
-func of[M wire.Message](judge func(ck *Checker, e wire.Envelope, m M) *breach) check {
+// checkOf makes the check for messages of one kind, which clients send only if they run tasks.
+func checkOf[M wire.Message](judge func(ck *Checker, e wire.Envelope, m M) *violation) check {
 	var none M
-	return check{wire.Envelope{Message: none}.Kind(), false, func(ck *Checker, e wire.Envelope) *breach {
+	return check{wire.Envelope{Message: none}.Kind(), false, func(ck *Checker, e wire.Envelope) *violation {
 		return judge(ck, e, e.Message.(M))
 	}}
 }
 
-// anything passes messages of one kind: what they say can be about anything.
+// anything passes all messages of one kind.
 func anything[M wire.Message]() check {
-	return of(func(*Checker, wire.Envelope, M) *breach { return nil })
+	return checkOf(func(*Checker, wire.Envelope, M) *violation { return nil })
 }
 
-// evenIdle lets nodes that run no tasks say it, too.
+// evenIdle returns the check with permission for nodes that run no tasks.
 func (c check) evenIdle() check {
 	c.idle = true
 	return c
 }
 
-// checks has one for every kind, by number. A message whose kind has none is refused, and so is a
-// test of this package.
+// checks has one check for every kind, by number. A message whose kind has none is refused, and a test of this
+// package finds it.
 var checks = byKind(
-	of((*Checker).pull),
-	of((*Checker).rows),
-	of(func(ck *Checker, _ wire.Envelope, m *wire.Acquire) *breach { return ck.leasable(m.Pair.Ref) }),
-	of(func(ck *Checker, e wire.Envelope, m *wire.Granted) *breach {
+	checkOf((*Checker).pull),
+	checkOf((*Checker).rows),
+	checkOf(func(ck *Checker, _ wire.Envelope, m *wire.Acquire) *violation { return ck.leasable(m.Pair.Ref) }),
+	checkOf(func(ck *Checker, e wire.Envelope, m *wire.Granted) *violation {
 		return ck.slab(e.From, "the partition", -1, m.Pair, m.Values)
 	}),
-	of(func(ck *Checker, _ wire.Envelope, m *wire.Release) *breach { return ck.ref("the partition", -1, m.Ref) }),
-	of((*Checker).push),
-	of(func(ck *Checker, e wire.Envelope, m *wire.Held) *breach { return ck.answer(e.To, m.Flush, m.Pairs) }),
-	of(func(ck *Checker, e wire.Envelope, m *wire.Full) *breach { return ck.answer(e.To, m.Flush, m.Pairs) }),
-	of(func(ck *Checker, e wire.Envelope, m *wire.Room) *breach { return ck.answer(e.To, m.Flush, m.Pairs) }),
-	of((*Checker).committed),
+	checkOf(func(ck *Checker, _ wire.Envelope, m *wire.Release) *violation { return ck.ref("the partition", -1, m.Ref) }),
+	checkOf((*Checker).push),
+	checkOf(func(ck *Checker, e wire.Envelope, m *wire.Held) *violation { return ck.answer(e.To, m.Flush, m.Pairs) }),
+	checkOf(func(ck *Checker, e wire.Envelope, m *wire.Full) *violation { return ck.answer(e.To, m.Flush, m.Pairs) }),
+	checkOf(func(ck *Checker, e wire.Envelope, m *wire.Room) *violation { return ck.answer(e.To, m.Flush, m.Pairs) }),
+	checkOf((*Checker).committed),
 	anything[*wire.Refused](),
-	of((*Checker).image),
-	of(func(ck *Checker, _ wire.Envelope, m *wire.Unsubscribe) *breach {
+	checkOf((*Checker).image),
+	checkOf(func(ck *Checker, _ wire.Envelope, m *wire.Unsubscribe) *violation {
 		return ck.ref("the partition", -1, m.Ref)
 	}),
-	of(func(ck *Checker, _ wire.Envelope, m *wire.Inquiry) *breach { return ck.waits(m.Incarnation, m.List) }).evenIdle(), // a client that is ahead of this node
-	of(func(ck *Checker, _ wire.Envelope, m *wire.Standing) *breach { return ck.waits(m.Incarnation, m.List) }),
-	of(func(ck *Checker, e wire.Envelope, m *wire.Done) *breach { return ck.done(e.From, m, true) }),
-	of(func(ck *Checker, e wire.Envelope, m *wire.Computing) *breach {
+	checkOf(func(ck *Checker, _ wire.Envelope, m *wire.Inquiry) *violation { return ck.waits(m.Incarnation, m.List) }).evenIdle(), // from a client that knows a newer route than this node
+	checkOf(func(ck *Checker, _ wire.Envelope, m *wire.Standing) *violation { return ck.waits(m.Incarnation, m.List) }),
+	checkOf(func(ck *Checker, e wire.Envelope, m *wire.Done) *violation { return ck.done(e.From, m, true) }),
+	checkOf(func(ck *Checker, e wire.Envelope, m *wire.Computing) *violation {
 		return ck.unit(-1, m.Unit, !ck.ran(m.Unit.Split, e.From.Node), e.From.Node)
 	}),
 	anything[*wire.Failed]().evenIdle(),
 	anything[*wire.Beat]().evenIdle(),
-	of((*Checker).records),
-	of((*Checker).staleness),
-	of((*Checker).dispatch),
-	of(func(ck *Checker, e wire.Envelope, m *wire.Recall) *breach {
+	checkOf((*Checker).records),
+	checkOf((*Checker).staleness),
+	checkOf((*Checker).dispatch),
+	checkOf(func(ck *Checker, e wire.Envelope, m *wire.Recall) *violation {
 		return ck.unit(-1, bellows.Unit{Split: m.Split}, !ck.ran(m.Split, e.To.Node), e.To.Node)
 	}),
-	of(func(ck *Checker, e wire.Envelope, m *wire.Recalled) *breach {
+	checkOf(func(ck *Checker, e wire.Envelope, m *wire.Recalled) *violation {
 		return cmp.Or(ck.unit(-1, bellows.Unit{Split: m.Split}, !ck.ran(m.Split, e.From.Node), e.From.Node),
 			within("the clock", -1, int64(m.Clock), int64(bellows.NoClock), math.MaxInt32))
 	}),
-	of((*Checker).end).evenIdle(), // a client that has said nothing else to this node
-	of(func(ck *Checker, _ wire.Envelope, m *wire.Closed) *breach {
-		if b := each(m.Missed, func(i int, o *wire.Missed) *breach { return ck.ref("the part missed", i, o.Ref) }); b != nil {
+	checkOf((*Checker).end).evenIdle(), // from a client that has sent nothing else to this node
+	checkOf(func(ck *Checker, _ wire.Envelope, m *wire.Closed) *violation {
+		if b := each(m.Missed, func(i int, o *wire.Missed) *violation { return ck.ref("the part missed", i, o.Ref) }); b != nil {
 			return b
 		}
 		return cmp.Or(within("the tables of its ledgers", -1, int64(len(m.Counts.Ledgers)), 0, int64(len(ck.cfg.Tables))), each(m.Adopted, ck.named))
-	}).evenIdle(), // a client that was removed, and that this node has never heard of
-	of(func(ck *Checker, _ wire.Envelope, m *wire.Adopted) *breach { return each(m.List, ck.named) }),
+	}).evenIdle(), // from a client that was removed, and of which this node has never heard
+	checkOf(func(ck *Checker, _ wire.Envelope, m *wire.Adopted) *violation { return each(m.List, ck.named) }),
 	anything[*wire.Collect](),
-	of(func(ck *Checker, _ wire.Envelope, m *wire.Fence) *breach {
+	checkOf(func(ck *Checker, _ wire.Envelope, m *wire.Fence) *violation {
 		return cmp.Or(ck.node("the node gone", -1, m.Node), within("its incarnation", -1, int64(m.Incarnation), 1, math.MaxUint32))
 	}),
 	anything[*wire.Query](),
-	of((*Checker).holding),
+	checkOf((*Checker).holding),
 	anything[*wire.Collected](),
 	anything[*wire.Ready]().evenIdle(),
 	anything[*wire.Notice]().evenIdle(),
-	of(func(ck *Checker, _ wire.Envelope, m *wire.Complaint) *breach { return ck.node("the node", -1, m.Node) }).evenIdle(),
+	checkOf(func(ck *Checker, _ wire.Envelope, m *wire.Complaint) *violation { return ck.node("the node", -1, m.Node) }).evenIdle(),
 	anything[*wire.Report]().evenIdle(),
-	of((*Checker).piece),
-	of(func(ck *Checker, _ wire.Envelope, m *wire.Taken) *breach {
+	checkOf((*Checker).piece),
+	checkOf(func(ck *Checker, _ wire.Envelope, m *wire.Taken) *violation {
 		return ck.ref("the partition", -1, m.Pair.Ref)
 	}),
-	of(func(ck *Checker, _ wire.Envelope, m *wire.Handoff) *breach {
+	checkOf(func(ck *Checker, _ wire.Envelope, m *wire.Handoff) *violation {
 		return cmp.Or(ck.ref("the partition", -1, m.Pair.Ref), ck.node("the node that is to own it", -1, m.Node))
 	}),
-	of(func(ck *Checker, _ wire.Envelope, m *wire.Prepared) *breach {
+	checkOf(func(ck *Checker, _ wire.Envelope, m *wire.Prepared) *violation {
 		return cmp.Or(ck.ref("the partition", -1, m.Pair.Ref), within("how many bytes are copied", -1, int64(m.Copied), 0, int64(m.Of)))
 	}),
 	anything[*wire.Cut](),
-	of(func(ck *Checker, _ wire.Envelope, m *wire.Shard) *breach { return ck.ref("the partition", -1, m.Ref) }),
-	of((*Checker).route),
-	of(func(ck *Checker, e wire.Envelope, m *wire.Stale) *breach {
+	checkOf(func(ck *Checker, _ wire.Envelope, m *wire.Shard) *violation { return ck.ref("the partition", -1, m.Ref) }),
+	checkOf((*Checker).route),
+	checkOf(func(ck *Checker, e wire.Envelope, m *wire.Stale) *violation {
 		if m.Flush == (bellows.FlushID{}) {
 			return nil
 		}
@@ -116,7 +115,7 @@ var checks = byKind(
 	}),
 )
 
-// byKind puts checks where their kinds' numbers say.
+// byKind enters checks by the numbers of their kinds.
 func byKind(list ...check) (to [1 << 8]check) {
 	for _, c := range list {
 		to[c.kind] = c
@@ -124,9 +123,9 @@ func byKind(list ...check) (to [1 << 8]check) {
 	return to
 }
 
-// image is a part of a slab that the lane holds, or of what its rule keeps beside it. How much of
-// it may come is for the collector, which knows how much has.
-func (ck *Checker) image(e wire.Envelope, m *wire.Slab) *breach {
+// image refuses a part of a slab, or of the values that its rule keeps, that the lane does not hold. The collector
+// judges how much may come, since it knows how much has come.
+func (ck *Checker) image(e wire.Envelope, m *wire.Slab) *violation {
 	if b := ck.ref("the partition", -1, m.Ref); b != nil {
 		return b
 	}
@@ -136,8 +135,9 @@ func (ck *Checker) image(e wire.Envelope, m *wire.Slab) *breach {
 	return within("the slot", -1, int64(m.Slot), 0, int64(ck.slots[m.Ref.Table]))
 }
 
-// piece is of a partition of the job: rows that it has, with all that is kept of each, or a chunk as clients push them. Whether the receiver takes a copy of it is for that.
-func (ck *Checker) piece(_ wire.Envelope, m *wire.Piece) *breach {
+// piece refuses a part of a copy unless it belongs to a partition of the job: existing rows with all that is kept of
+// each, or a chunk as clients push it. The receiver judges whether it takes a copy.
+func (ck *Checker) piece(_ wire.Envelope, m *wire.Piece) *violation {
 	if b := ck.ref("the partition", -1, m.Pair.Ref); b != nil {
 		return b
 	}
@@ -172,39 +172,38 @@ func (ck *Checker) piece(_ wire.Envelope, m *wire.Piece) *breach {
 	return exactly("the number of values", -1, int64(len(m.Values)+len(m.Rows)+len(m.Keys)), 0)
 }
 
-// holding is of partitions that the lane holds, and of flushes that clients may have sent it. What
-// a lane says of lanes and clients that were added is about nodes of the cluster; the controller
-// asks those, by address (Meet). Whose splits the units are is for the controller: it asks before it
-// knows the route.
-func (ck *Checker) holding(e wire.Envelope, m *wire.Holding) *breach {
+// holding refuses partitions that the lane does not hold, and flushes that clients cannot have sent it. What a lane
+// reports about added lanes and clients concerns nodes of the cluster; the controller asks those, by address (Meet).
+// Which node runs the units' splits is for the controller to judge: it asks before it knows the route.
+func (ck *Checker) holding(e wire.Envelope, m *wire.Holding) *violation {
 	if m.Tail == 0 || m.Tail > m.Last+1 {
-		return &breach{"the first record kept", -1, fmt.Sprint(m.Tail), fmt.Sprintf("from 1 to %d", m.Last+1)}
+		return &violation{"the first record kept", -1, fmt.Sprint(m.Tail), fmt.Sprintf("from 1 to %d", m.Last+1)}
 	}
 	b := cmp.Or(
-		each(m.Flushes, func(i int, h *wire.HeldFlush) *breach {
+		each(m.Flushes, func(i int, h *wire.HeldFlush) *violation {
 			done := wire.Done{Flush: h.Flush, Clock: h.Clock, Pairs: h.Pairs, Results: h.Done, Sent: h.Sent}
 			return cmp.Or(ck.node("the flush's client", i, h.Flush.Client), ck.done(e.From, &done, false), ck.pairs(h.Held))
 		}),
-		each(m.Owned, func(i int, p *wire.Owned) *breach { return ck.ref("the partition", i, p.Ref) }),
-		each(m.Added, func(i int, c *bellows.Control) *breach { return ck.node("the node added", i, c.Node) }),
+		each(m.Owned, func(i int, p *wire.Owned) *violation { return ck.ref("the partition", i, p.Ref) }),
+		each(m.Added, func(i int, c *bellows.Control) *violation { return ck.node("the node added", i, c.Node) }),
 		each(m.Adopted, ck.named),
-		each(m.Gone, func(i int, f *wire.Fence) *breach { return ck.node("the node gone", i, f.Node) }))
+		each(m.Gone, func(i int, f *wire.Fence) *violation { return ck.node("the node gone", i, f.Node) }))
 	if b != nil || m.End == nil {
 		return b
 	}
 	return ck.end(e, m.End)
 }
 
-// staleness is a consistency that a table may have.
-func (ck *Checker) staleness(_ wire.Envelope, m *wire.Staleness) *breach {
+// staleness refuses a consistency that the table cannot have.
+func (ck *Checker) staleness(_ wire.Envelope, m *wire.Staleness) *violation {
 	return ck.consistency(-1, m.Table, m.Clocks)
 }
 
-// end is of clients of the job that are gone, and of lanes at nodes of the cluster, which the route
-// of this checker may not have yet.
-func (ck *Checker) end(_ wire.Envelope, m *wire.End) *breach {
-	b := cmp.Or(each(m.Gone, func(i int, n *bellows.NodeID) *breach { return ck.node("the node gone", i, *n) }),
-		each(m.Lanes, func(i int, a *wire.LaneName) *breach { return ck.node("the node of the lane added", i, a.Node) }))
+// end refuses lost clients that the job does not have, and lanes at nodes that the cluster does not have. The route
+// of this checker may not have the lanes yet.
+func (ck *Checker) end(_ wire.Envelope, m *wire.End) *violation {
+	b := cmp.Or(each(m.Gone, func(i int, n *bellows.NodeID) *violation { return ck.node("the node gone", i, *n) }),
+		each(m.Lanes, func(i int, a *wire.LaneName) *violation { return ck.node("the node of the lane added", i, a.Node) }))
 	if b == nil {
 		ck.Lose(m.Gone)
 	}

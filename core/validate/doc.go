@@ -1,18 +1,16 @@
-// Package validate judges what comes from other nodes against the shape of the job: the last step
-// before anything acts on a frame. Behind it tables, partitions, rows, splits and addresses are
-// ones that the job has, and lengths fit them; so that an actor may index by what it is told, and
-// takes no memory because somebody says so (P10).
+// Package validate checks messages of other nodes against the shape of the job: it is the last step before a frame is
+// acted on. Every table, partition, row, split and address in a message that passes exists in the job, and lengths
+// fit them. So an actor may use them as indexes, and no message makes it allocate memory beyond what the job needs
+// (P10).
 //
-// The caller makes one Checker for a job's node; asks Header before a frame is decoded, and Message
-// before what it says is delivered. An error names the sender, the kind, the field, its value and
-// its limit: the caller ends the connection, since a peer that sends such things does not run this
-// job.
+// The caller makes one Checker for a job's node. It calls Header before a frame is decoded, and Message before the
+// message is delivered. An error names the sender, the kind, the field, its value and its limit. The caller then
+// closes the connection, since a peer that sends such a message does not run this job.
 //
-// The package knows no state. Whether a message comes when it may is for its receiver: a lane, a
-// client or the controller answers what cannot be with wire.Complaint. Who owns a partition at
-// which generation is for the lane too. Messages within one process are not asked about.
+// The package knows no state. Whether a message comes at a time when it may is for its receiver to judge: a lane, a
+// client or the controller answers an impossible one with wire.Complaint. Which lane owns a partition at which
+// generation is also for the lane. Messages within one process are not checked.
 //
-// What holds it: TestMessages has a message for each check, TestEveryKindIsChecked a check for each
-// kind; FuzzTalk changes frames of whole talks, behind which no actor may panic or work for ever,
-// and so do invaders in the simulation.
+// TestMessages has a message for each check, and TestEveryKindIsChecked a check for each kind. FuzzTalk and the
+// invaders of the simulation change frames of whole talks: no actor may panic or work for ever on what passes.
 package validate

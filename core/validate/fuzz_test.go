@@ -20,8 +20,9 @@ import (
 	"bellows/table"
 )
 
-// A talk is a small job of two nodes, all of whose frames between the nodes can be changed on their way. Node 0 has the
-// controller, a lane and a client, node 1 a lane and a client. Table b is BSP, s is SSP(1) and counts, l is leased, k is sparse.
+// A talk is a small job of two nodes, all of whose frames can be changed on their way. Node 0 has the controller, a
+// lane and a client; node 1 has a lane and a client. Table b is BSP, s is SSP(1) and counts, l is leased, k is
+// sparse.
 var talkTables = []table.Schema{
 	{Name: "b", Rows: 8, Width: 2, Partitions: 4},
 	{Name: "s", Rows: 6, Width: 1, Partitions: 2, DType: table.Int32, Consistency: table.SSP(1)},
@@ -125,7 +126,7 @@ func (k *talk) run() {
 	}
 }
 
-// partMost is the longest part of a message of a talk, many of which are longer.
+// partMost is the longest part of a message in a talk. Many messages are longer.
 const partMost = 90
 
 // travel takes a message to its receiver, between nodes as frames.
@@ -155,7 +156,7 @@ func (k *talk) travel(e wire.Envelope) {
 	}
 }
 
-// change is the frames that come instead of one.
+// change returns the frames that are sent in place of one.
 func (k *talk) change(frame []byte) [][]byte {
 	list := [][]byte{frame}
 	for _, c := range k.edits {
@@ -183,7 +184,7 @@ func (k *talk) change(frame []byte) [][]byte {
 	return list
 }
 
-// arrive is what a node does with a frame of another.
+// arrive does what a node does with a frame of another node.
 func (k *talk) arrive(from, at bellows.NodeID, frame []byte) {
 	h, err := wire.ParseHeader(frame)
 	var e wire.Envelope
@@ -250,8 +251,9 @@ func (k *talk) work(n int) {
 	}
 }
 
-// step goes on with a task: it reads all of a table, some rows of another and some keys, leases, and changes them all. In the second clock
-// the keys are those of the first, so that they are subscribed to, in the third there are others, too.
+// step takes a task one step further: it reads all of a table, some rows of another and some keys, leases, and
+// changes them all. In the second clock it uses the keys of the first, so that they are subscribed to; in the third
+// clock it adds others.
 func (k *talk) step(n int, t *client.Task, fx *client.Effects) {
 	c := k.clients[n]
 	rows := []bellows.RowID{bellows.RowID(t.Unit.Split) % 3, 3 + bellows.RowID(t.Unit.Clock)%3}
@@ -298,7 +300,7 @@ func (k *talk) step(n int, t *client.Task, fx *client.Effects) {
 	}
 }
 
-// TestATalkEndsInPeace holds the talk itself: without a change nothing is refused, and every frame counts.
+// TestATalkEndsInPeace checks the talk itself: without a change nothing is refused, and every frame counts.
 func TestATalkEndsInPeace(t *testing.T) {
 	t.Parallel()
 	k := newTalk(t, nil)
@@ -312,8 +314,8 @@ func TestATalkEndsInPeace(t *testing.T) {
 	}
 }
 
-// TestChangedFramesEndTheJobByName changes each frame of a talk a few times, at random places. Nothing may panic, most
-// changes must be noticed, and who notices says so.
+// TestChangedFramesEndTheJobByName changes each frame of a talk a few times, at random places. Nothing may panic.
+// Most changes must be noticed, and the node that notices one reports it.
 func TestChangedFramesEndTheJobByName(t *testing.T) {
 	t.Parallel()
 	quiet := newTalk(t, nil)

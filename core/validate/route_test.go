@@ -15,12 +15,12 @@ import (
 // newLane is a lane of node 0 that takes part later.
 var newLane = wire.Address{Role: wire.Lane, Index: 1}
 
-// first is the route that newChecker goes by.
+// first returns the route that newChecker goes by.
 func first() *route.Route {
 	return route.Spread(tables, 4, []wire.Address{lane0, lane1, lane2}, []bellows.NodeID{1})
 }
 
-// after is a route behind some changes, each made by the route before it.
+// after returns a route after some changes, each made by the previous route.
 func after(r *route.Route, changes ...func(*route.Route) bellows.Control) (*route.Route, []bellows.Control) {
 	var list []bellows.Control
 	for _, change := range changes {
@@ -39,7 +39,7 @@ func addClient(r *route.Route) bellows.Control { return r.AddClient(0) }
 func giveSplit(r *route.Route) bellows.Control { return r.MoveSplit(3, 0) }
 func givePart(r *route.Route) bellows.Control  { return r.MovePartition(ref(0, 0), lane1) }
 
-// asked is one message after the other at a checker.
+// asked gives a checker one message after the other.
 func asked(ck *validate.Checker, list ...attempt) (refused string) {
 	for _, c := range list {
 		if err := ck.Message(wire.Header{From: c.from, To: c.to, Kind: wire.Envelope{Message: c.message}.Kind()}, wire.Envelope{From: c.from, To: c.to, Message: c.message}); err != nil {
@@ -57,9 +57,9 @@ func controls(changes []bellows.Control) *wire.Records {
 	return m
 }
 
-// TestACheckerGoesByTheRouteThatPassedIt lets each message pass that the changed route allows and the first did not, once the change has passed, by whichever
-// way; and refuses what only the first allowed.
-func TestACheckerGoesByTheRouteThatPassedIt(t *testing.T) {
+// TestCheckerGoesByRouteThatPassedIt lets each message pass that the changed route allows and the first did not, once
+// the change has passed in any way. It refuses those that only the first route allowed.
+func TestCheckerGoesByRouteThatPassedIt(t *testing.T) {
 	t.Parallel()
 	next, changes := after(first(), addLane, addClient, giveSplit, givePart)
 	begin := &wire.Begin{Complete: make([]bellows.Clock, 4), Staleness: make([]int32, 3)}
@@ -103,8 +103,8 @@ func TestACheckerGoesByTheRouteThatPassedIt(t *testing.T) {
 	}
 }
 
-// TestWhoIsAheadOfTheCheckerIsLeftToTheLane: a client may have heard of a route first.
-func TestWhoIsAheadOfTheCheckerIsLeftToTheLane(t *testing.T) {
+// TestNewerRouteIsLeftToTheLane has a client that heard of a route first.
+func TestNewerRouteIsLeftToTheLane(t *testing.T) {
 	t.Parallel()
 	done := &wire.Done{Flush: other, Results: []wire.Result{{Unit: unit(3, 0, 5, 15)}}}
 	for _, c := range []struct {
@@ -126,8 +126,9 @@ func TestWhoIsAheadOfTheCheckerIsLeftToTheLane(t *testing.T) {
 	}
 }
 
-// TestWhoBeginsIsReached: frames reach an actor of this node before the route has it, if the shell hosts it.
-func TestWhoBeginsIsReached(t *testing.T) {
+// TestHostedActorIsReachedBeforeItsRoute checks that frames reach an actor of this node before the route has it, if
+// the shell hosts it.
+func TestHostedActorIsReachedBeforeItsRoute(t *testing.T) {
 	t.Parallel()
 	ck := newChecker(0)
 	for _, a := range []wire.Address{newLane, {}} {
@@ -148,7 +149,7 @@ func TestWhoBeginsIsReached(t *testing.T) {
 	}
 }
 
-// openUnits is a route as a whole, with units of clocks that are not complete.
+// openUnits returns a whole route with units of clocks that are not complete.
 func openUnits(r *route.Route, open ...bellows.Unit) *wire.Route {
 	return &wire.Route{Version: 2, Changes: r.Whole(), Begin: &wire.Begin{Complete: make([]bellows.Clock, 4), Staleness: make([]int32, 3), Open: open}}
 }
@@ -195,8 +196,9 @@ func TestReadersAskWhileTheRouteChanges(t *testing.T) {
 	readers.Wait()
 }
 
-// TestWhoRanASplitMaySpeakOfIt lets the word that a flush is done come when it counts already, by another way, and its split has moved: and no other's word.
-func TestWhoRanASplitMaySpeakOfIt(t *testing.T) {
+// TestFormerOwnerMayReportItsSplit lets a client report a flush that counts already by another way after its split
+// has moved, and refuses the same report from any other client.
+func TestFormerOwnerMayReportItsSplit(t *testing.T) {
 	t.Parallel()
 	ck := newChecker(0)
 	of := func(n bellows.NodeID) attempt {
@@ -218,7 +220,8 @@ func TestWhoRanASplitMaySpeakOfIt(t *testing.T) {
 	}
 }
 
-// TestAFlushOfNothingNamesNoRoute lets a client that runs a split by a route of which this node has not heard finish a unit of it that changes nothing: what changes something names the route.
+// TestAFlushOfNothingNamesNoRoute lets a client that runs a split by a route unknown to this node finish a unit that
+// changes nothing. A unit that changes something names the route.
 func TestAFlushOfNothingNamesNoRoute(t *testing.T) {
 	t.Parallel()
 	ck := newChecker(0)
@@ -240,9 +243,10 @@ func TestAFlushOfNothingNamesNoRoute(t *testing.T) {
 	}
 }
 
-// TestWhoFollowsDoesNotKnowWhoRanASplit has a process lead a job that ran without it: a split may have moved twice since the route that it knows, so that what clients say of it is for
-// the controller; whom a message is from is judged as ever, and what controllers say of splits.
-func TestWhoFollowsDoesNotKnowWhoRanASplit(t *testing.T) {
+// TestFollowerDoesNotKnowFormerOwners has a process lead a job that ran without it. A split may have moved twice
+// since the route that it knows, so the controller judges what clients report of it. Senders are still checked, and
+// so is what controllers send about splits.
+func TestFollowerDoesNotKnowFormerOwners(t *testing.T) {
 	t.Parallel()
 	ck := newChecker(0)
 	next, _ := after(first(), addClient)
@@ -264,8 +268,9 @@ func TestWhoFollowsDoesNotKnowWhoRanASplit(t *testing.T) {
 	}
 }
 
-// TestWhoIsPartedFromIsKnown loses a client while the job goes on: it is parted from, and nobody else is, who takes part, never came, or has a lane yet.
-func TestWhoIsPartedFromIsKnown(t *testing.T) {
+// TestPartedNodeIsKnown loses a client while the job continues. It is parted, and no node is that takes part, never
+// came, or still has a lane.
+func TestPartedNodeIsKnown(t *testing.T) {
 	t.Parallel()
 	ck := newChecker(0)
 	ck.Learn(must(after(first(), func(r *route.Route) bellows.Control { return r.AddClient(7) })))
@@ -282,11 +287,11 @@ func TestWhoIsPartedFromIsKnown(t *testing.T) {
 	}
 }
 
-// must is a route without the changes that made it.
+// must returns a route without the changes that made it.
 func must(r *route.Route, _ []bellows.Control) *route.Route { return r }
 
-// TestACheckerGoesBackToARouteThatWasRecorded has another controller follow one that made a route and told nobody of it.
-func TestACheckerGoesBackToARouteThatWasRecorded(t *testing.T) {
+// TestCheckerReturnsToRecordedRoute has another controller follow one that made a route and sent it to no node.
+func TestCheckerReturnsToRecordedRoute(t *testing.T) {
 	t.Parallel()
 	ck := newChecker(0)
 	never, _ := after(first(), addLane)
@@ -297,9 +302,10 @@ func TestACheckerGoesBackToARouteThatWasRecorded(t *testing.T) {
 	}
 }
 
-// TestWhoIsAskedByANewProcessIsHeard has a checker of node 0 that knows the first route alone, as in a process that leads what another has led. Whom the controller
-// asks may answer, nobody else; and a lane may hold what a client has sent of a split that has moved.
-func TestWhoIsAskedByANewProcessIsHeard(t *testing.T) {
+// TestNewProcessHearsActorsItAsked has a checker of node 0 that knows the first route alone, as in a process that
+// takes over another's job. Actors that the controller asks may answer, and no others. A lane may hold what a client
+// has sent of a split that has moved.
+func TestNewProcessHearsActorsItAsked(t *testing.T) {
 	t.Parallel()
 	ck := newChecker(0)
 	hears := func(index int) bool {
@@ -327,8 +333,9 @@ func TestWhoIsAskedByANewProcessIsHeard(t *testing.T) {
 	}
 }
 
-// TestWhoIsLostIsParted: nothing is left to say to a node that a job's end says is lost, and to one of which node 0 knows.
-func TestWhoIsLostIsParted(t *testing.T) {
+// TestLostNodeIsParted checks that nothing is left to send to a node that a job's end names as lost, and to one that
+// node 0 knows to be lost.
+func TestLostNodeIsParted(t *testing.T) {
 	t.Parallel()
 	ck := newChecker(0)
 	if refused := asked(ck, attempt{controller, worker, &wire.End{Gone: []bellows.NodeID{1}}, ""}); refused != "" {
@@ -350,8 +357,8 @@ func TestWhoIsLostIsParted(t *testing.T) {
 	}
 }
 
-// TestNoRouteMakesAnActor has the checkers of a node with lanes, and of one that runs tasks, learn a route by which each has another lane and, if it had none, a client: nothing is delivered to who
-// is not there, until the node says that it is.
+// TestNoRouteMakesAnActor has checkers learn a route by which their node has another lane and, if it had none, a
+// client. Nothing is delivered to these actors until the node hosts them.
 func TestNoRouteMakesAnActor(t *testing.T) {
 	t.Parallel()
 	for _, self := range []bellows.NodeID{0, 1} {
