@@ -401,7 +401,7 @@ func TestAdmittedNodeTakesPartAfterFailover(t *testing.T) {
 	before, fx, n := leading(t)
 	begins(before, fx)
 	ready := &wire.Ready{Fingerprint: bellows.Fingerprint{Data: 1}}
-	before.Step(from(n, ready), fx)
+	before.Step(envelope(n, ready), fx)
 	second, err := before.Invite(2, 0)
 	third, other := before.Invite(1, 0)
 	if err := errors.Join(err, other); err != nil || calls(t, before).Newcomer != second {
