@@ -117,12 +117,13 @@ func Submit(ctx context.Context, c *screen.Console, apps []string, w Where, app,
 		return t.follow(ctx, w, client, j)
 	}
 	c.Printf("%s\n", jobLine(&j))
-	next := "status"
+	state := c.Repeat("state")
+	next := "status" + state
 	if j.State == cluster.Queued {
 		c.Talk("jobs run one after the other: it begins when %s before it %s ended", figures.Plural(j.Ahead, "job"), hasOrHave(j.Ahead))
-		next = fmt.Sprintf("jobs --cancel %d", j.Job)
+		next = fmt.Sprintf("jobs --cancel %d%s%s", j.Job, state, c.Repeat("cluster"))
 	}
-	c.Printf("next:  %s jobs  ·  %[1]s %s\n", c.Program(), next)
+	c.Printf("next:  %s jobs%s%s  ·  %[1]s %[4]s\n", c.Program(), state, c.Repeat("cluster"), next)
 	return c.Object(j)
 }
 

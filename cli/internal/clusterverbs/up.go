@@ -313,7 +313,7 @@ func (u *up) showStatus(s cluster.Status, folder cluster.Folder, already bool) e
 		n := &s.Nodes[i]
 		u.Printf("%s\n", nodeLine(n))
 	}
-	u.Printf("next:  %s %s --cluster local  ·  %[1]s status  ·  %[1]s down\n", u.Program(), u.commands.sample)
+	u.Printf("next:  %s %s --cluster local%s  ·  %[1]s status%[3]s  ·  %[1]s down%[3]s\n", u.Program(), u.commands.sample, u.Repeat("state"))
 	if u.sentences == nil {
 		u.sentences = []string{}
 	}

@@ -188,6 +188,23 @@ func (c *Console) WithoutFlag(flag string) string {
 	return line
 }
 
+// Repeat returns those of the flags that the command line has, each after a space, for a command that is printed as the
+// next step: without them it would be about something else.
+func (c *Console) Repeat(flags ...string) (line string) {
+	for i := 0; i < len(c.Args) && c.Args[i] != "--"; i++ {
+		name, value, joined := strings.Cut(strings.TrimPrefix(c.Args[i], "--"), "=")
+		if !strings.HasPrefix(c.Args[i], "--") || !slices.Contains(flags, name) {
+			continue
+		}
+		if !joined && i+1 < len(c.Args) {
+			i++
+			value = c.Args[i]
+		}
+		line += " --" + name + " " + ShellWord(value)
+	}
+	return line
+}
+
 // ShellWord quotes a word where a shell would take it for something else.
 func ShellWord(w string) string {
 	if w != "" && !strings.ContainsAny(w, " \t\n'\"\\$`&|;<>()[]{}*?!#~") {

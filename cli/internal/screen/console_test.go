@@ -96,3 +96,23 @@ func TestACommandWithoutAFlag(t *testing.T) {
 		}
 	}
 }
+
+// TestRepeatReturnsGivenFlags reads command lines with both forms of a flag, with another flag, and with words after "--".
+func TestRepeatReturnsGivenFlags(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"up --workers 2":                      "",
+		"up --state /tmp/a --workers 2":       " --state /tmp/a",
+		"jobs --cluster=h:1 --state=/tmp/a b": " --cluster h:1 --state '/tmp/a b'",
+		"submit -- train --state x":           "",
+		"up --state":                          " --state ''",
+	} {
+		args := strings.Split(line, " ")
+		if args[len(args)-1] == "b" { // a folder with a space
+			args = append(args[:len(args)-2], args[len(args)-2]+" b")
+		}
+		if got := (&Console{Args: args}).Repeat("state", "cluster"); got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+}
