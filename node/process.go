@@ -244,7 +244,7 @@ func (p *process) addController() error {
 // The runner's lock is the client's: its step takes it, which is why no message may be sent under another.
 func (p *process) addRunner() error {
 	self := wire.ClientAt(p.cluster.Self)
-	c := client.New(p.common, self, client.Options{KeySeed: p.keySeed})
+	c := client.New(p.common, self, client.Options{KeySeed: p.keySeed, Borrow: true})
 	var active []bellows.SplitID
 	for s := range bellows.SplitID(p.job.Splits) {
 		if p.common.Route.Node(s) == p.cluster.Self {

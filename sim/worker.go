@@ -26,7 +26,7 @@ type worker struct {
 
 func (w *world) addWorker(a wire.Address, slots int) {
 	k := &worker{w: w, node: w.nodes[a.Node], scripts: make([]*script, w.Job.Splits), places: account.NewPlaces(slots, w.Job.Splits)}
-	k.client = client.New(w.common, a, client.Options{Limits: w.Limits.Client})
+	k.client = client.New(w.common, a, client.Options{Limits: w.Limits.Client, Borrow: w.hooks.Borrow})
 	k.node.worker = k
 	w.workers = append(w.workers, k)
 	w.flushes.AddClient(&k.node.Node, k.client)

@@ -11,15 +11,15 @@ import (
 // TestRenumber: numbers lead back to the features, rows ascend to the bias, all of them are used, and the scratch can be used again.
 func TestRenumber(t *testing.T) {
 	t.Parallel()
-	const features = 50
-	random, place := rand.New(rand.NewPCG(1, 2)), make([]int32, features)
+	const features = 5000
+	random, n := rand.New(rand.NewPCG(1, 2)), NewRenumberer(features)
 	for _, entries := range []int{0, 1, 7, 400} {
 		index := make([]int32, entries)
 		for i := range index {
 			index[i] = int32(random.IntN(features))
 		}
 		was := slices.Clone(index)
-		rows := Renumber(index, place)
+		rows := n.Renumber(index)
 		used := make([]bool, len(rows)-1)
 		for i, k := range index {
 			if rows[k] != bellows.RowID(was[i]) {
@@ -33,8 +33,8 @@ func TestRenumber(t *testing.T) {
 		if slices.Contains(used, false) {
 			t.Errorf("of %v some are not used", rows)
 		}
-		if slices.ContainsFunc(place, func(k int32) bool { return k != 0 }) {
-			t.Errorf("the scratch is %v", place)
+		if slices.Max(n.words) != 0 || slices.Max(n.summary) != 0 {
+			t.Error("the scratch is not empty")
 		}
 	}
 }

@@ -33,8 +33,8 @@ type block struct {
 	square []float32           // by row: its weight times the squares of its features, each times its share
 }
 
-// block lays rows out, with their features renumbered unless place is nil: it is scratch of one zero a feature.
-func (p *problem) block(s seen, rows []int32, at int, place []int32) block {
+// block lays rows out, with their features renumbered unless number is nil.
+func (p *problem) block(s seen, rows []int32, at int, number *examples.Renumberer) block {
 	u := block{target: make([]float32, len(rows)), weight: s.weight.Pick(nil, rows), count: s.count.Pick(nil, rows)}
 	for i, r := range rows {
 		u.target[i] = s.target[r]
@@ -42,7 +42,7 @@ func (p *problem) block(s seen, rows []int32, at int, place []int32) block {
 	if p.Dense {
 		p.fillDense(&u, s.Source, rows)
 	} else {
-		p.fillSparse(&u, s.Source, rows, at, place)
+		p.fillSparse(&u, s.Source, rows, at, number)
 	}
 	if p.dual() {
 		u.alone, u.square = p.lone, make([]float32, len(rows))
@@ -125,10 +125,10 @@ func (p *problem) fillDense(u *block, s examples.Source, rows []int32) {
 	p.LayDense(u.x, s, rows)
 }
 
-func (p *problem) fillSparse(u *block, s examples.Source, rows []int32, at int, place []int32) {
+func (p *problem) fillSparse(u *block, s examples.Source, rows []int32, at int, number *examples.Renumberer) {
 	u.Sparse = p.LaySparse(s, rows)
-	if place != nil && !p.dual() {
-		u.rows = examples.Renumber(u.Index, place)
+	if number != nil && !p.dual() {
+		u.rows = number.Renumber(u.Index)
 	}
 	if !p.dual() {
 		return
@@ -138,14 +138,14 @@ func (p *problem) fillSparse(u *block, s examples.Source, rows []int32, at int, 
 		return
 	}
 	sharing := p.sharing[at]
-	if place == nil {
+	if number == nil {
 		for _, n := range sharing {
 			u.share = append(u.share, float32(max(1, n)))
 		}
 		u.share = append(u.share, float32(p.Splits))
 		return
 	}
-	u.rows = examples.Renumber(u.Index, place)
+	u.rows = number.Renumber(u.Index)
 	for _, j := range u.rows[:len(u.rows)-1] {
 		u.share = append(u.share, float32(max(1, sharing[j])))
 	}

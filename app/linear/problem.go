@@ -302,9 +302,9 @@ func (p *problem) prepare(active []bellows.SplitID) error {
 			return
 		}
 		s := int(active[i])
-		var place []int32
+		var number *examples.Renumberer
 		if !p.Dense && !p.whole && !p.newton && !p.lone {
-			place = make([]int32, p.Features)
+			number = examples.NewRenumberer(p.Features)
 		}
 		for at := range p.Visits {
 			rows, first := p.Visited(s, at), p.first(s, at)
@@ -312,10 +312,10 @@ func (p *problem) prepare(active []bellows.SplitID) error {
 				p.blocks[s] = p.all.view(first, first+len(rows), p.Features)
 				continue
 			}
-			p.blocks[s*p.Visits+at] = p.block(p.training(), rows, at, place)
+			p.blocks[s*p.Visits+at] = p.block(p.training(), rows, at, number)
 			p.blocks[s*p.Visits+at].first = first
 		}
-		p.scored[s] = p.block(seen{p.Test, p.testOf, nil, p.TestCount}, app.Part(p.TestRow, s, p.Splits), 0, place)
+		p.scored[s] = p.block(seen{p.Test, p.testOf, nil, p.TestCount}, app.Part(p.TestRow, s, p.Splits), 0, number)
 		if p.solver == solverDescent {
 			p.columns[s] = p.column(s)
 		}

@@ -91,7 +91,8 @@ func TestDenseAndSparseWalkAlike(t *testing.T) {
 		class := examples.Numbered(set, set.Labels(classes))
 		var d denseUnit
 		p.fill(&d, seen{Source: examples.Source{ExampleSet: set, Width: 12}, class: class}, rows)
-		u := p.sparseUnit(seen{Source: examples.Source{ExampleSet: sparsely(set), Width: 12}, class: class}, rows, make([]int32, 12))
+		source := examples.Source{ExampleSet: sparsely(set), Width: 12}
+		u := p.sparseUnit(seen{Source: source, class: class}, rows, examples.NewRenumberer(12))
 		e := newExecutor(p)
 		a, b := make([]float32, 13*classes), make([]float32, 13*classes)
 		d.walk(a, &e.scratch, 0.5, 0, 7, 3)

@@ -2,6 +2,7 @@ package mlr
 
 import (
 	"math"
+	"sync"
 
 	"bellows"
 	"bellows/app"
@@ -31,6 +32,7 @@ type problem struct {
 	denseUnits  []denseUnit  // per split and clock; empty where rows are scaled as they are visited
 	sparseUnits []sparseUnit // per split and clock
 	scored      [][2]scoreUnit
+	renumberers sync.Pool // of *examples.Renumberer
 	cut         table.Cut // of the tables
 	part        float32   // of a split's way that it pushes
 	momentum    bool

@@ -21,11 +21,9 @@ func (p *problem) newScoreUnit(s seen, rows []int32) scoreUnit {
 	switch {
 	case len(rows) == 0:
 	case !p.Dense:
-		var place []int32
-		if !p.full {
-			place = make([]int32, p.Features)
-		}
-		u.sparse = p.sparseUnit(s, rows, place)
+		number := p.renumberer()
+		u.sparse = p.sparseUnit(s, rows, number)
+		p.giveRenumberer(number)
 	case len(p.denseUnits) > 0:
 		p.fill(&u.dense, s, rows)
 	}

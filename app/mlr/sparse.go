@@ -52,16 +52,14 @@ func (p *problem) keepSparse(splits []bellows.SplitID) {
 	}
 	p.Meter.Begin(progress.Part{Doing: "laying out rows", Unit: "rows", Total: rows})
 	app.ForEach(len(splits), func(i int) {
-		var place []int32
-		if !p.full {
-			place = make([]int32, p.Features)
-		}
+		number := p.renumberer()
+		defer p.giveRenumberer(number)
 		s := int(splits[i])
 		for at := range p.Clocks {
 			if p.Meter.Add(int64(len(p.Visited(s, at)))) != nil {
 				return
 			}
-			p.sparseUnits[s*p.Clocks+at] = p.sparseUnit(p.training(), p.Visited(s, at), place)
+			p.sparseUnits[s*p.Clocks+at] = p.sparseUnit(p.training(), p.Visited(s, at), number)
 		}
 	})
 	if !p.full && p.Meter.Err() == nil {
@@ -107,9 +105,26 @@ func (u *sparseUnit) lead(last []int32, now int32) {
 	}
 }
 
-// sparseUnit lays rows out, with their features renumbered unless place is nil: it is scratch of one
-// zero a feature.
-func (p *problem) sparseUnit(s seen, rows, place []int32) sparseUnit {
+// renumberer returns scratch for sparseUnit: nil where units work on whole tables.
+func (p *problem) renumberer() *examples.Renumberer {
+	if p.full {
+		return nil
+	}
+	if n, ok := p.renumberers.Get().(*examples.Renumberer); ok {
+		return n
+	}
+	return examples.NewRenumberer(p.Features)
+}
+
+// giveRenumberer takes scratch back.
+func (p *problem) giveRenumberer(n *examples.Renumberer) {
+	if n != nil {
+		p.renumberers.Put(n)
+	}
+}
+
+// sparseUnit lays rows out, with their features renumbered unless number is nil.
+func (p *problem) sparseUnit(s seen, rows []int32, number *examples.Renumberer) sparseUnit {
 	u := sparseUnit{Sparse: p.LaySparse(s.Source, rows), bias: float32(p.Scale.Bias), most: make([]float32, len(rows))}
 	u.class = make([]int32, 0, len(rows))
 	u.pick(s, rows)
@@ -121,8 +136,8 @@ func (p *problem) sparseUnit(s seen, rows, place []int32) sparseUnit {
 		}
 		u.most[i] = stepStable / (square * float32(u.weight.Of(i)))
 	}
-	if place != nil {
-		u.rows = examples.Renumber(u.Index, place)
+	if number != nil {
+		u.rows = number.Renumber(u.Index)
 		u.gap = make([]uint16, len(u.rows))
 	}
 	return u

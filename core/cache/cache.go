@@ -39,6 +39,8 @@ import (
 type Limits struct {
 	Subscribed int // keys of a partition
 	Unread     int // how often rows may come after the last read before their subscription ends
+	// Borrow reports that lanes of this node lend their memory, so that reads of their partitions copy nothing.
+	Borrow bool
 }
 
 // Cache is the rows that a node knows, the readers of them, and the questions about them.
@@ -76,6 +78,7 @@ type Cache struct {
 	self       wire.Address
 	process    uint32 // the incarnation of the node's client
 	unread     int    // Limits.Unread
+	borrows    bool   // Limits.Borrow
 	request    uint64 // the number of the last question; 0 is never one
 	waiting    int    // readers that wait
 	staleness  [tally.StalenessBins]int64
@@ -109,8 +112,9 @@ type Effects struct {
 // New returns the cache of a client, by the first route of its job, its tables, and its address and incarnation. The
 // caller then names the owner of each partition.
 func New(first *route.Route, tables []table.Schema, self wire.Address, process uint32, l Limits) *Cache {
-	c := &Cache{division: first, tables: slices.Clone(tables), self: self, process: process, unread: l.Unread,
-		partitions: make([]partition, first.Partitions()), readers: readers{bySplit: make([]*Reader, first.Splits())}}
+	c := &Cache{division: first, tables: slices.Clone(tables), self: self, process: process,
+		unread: l.Unread, borrows: l.Borrow, partitions: make([]partition, first.Partitions()),
+		readers: readers{bySplit: make([]*Reader, first.Splits())}}
 	for ref := range first.All() {
 		s, cut := &c.tables[ref.Table], first.Cut(ref.Table)
 		begin, end := cut.Rows(ref.Partition)

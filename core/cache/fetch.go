@@ -24,6 +24,7 @@ type fetch struct {
 	lease      bool
 	mode       wire.Mode  // of a lease
 	subscribe  bool       // its answer begins a subscription, or adds to one
+	borrow     bool       // it asks for the memory of the lane, with all rows
 	waiters    []*Reader  // of a lease: one
 	wait       pending.At // how that stands, where there are waiters
 	lane       int        // that was asked, or sends it unasked
@@ -123,6 +124,9 @@ func (c *Cache) newPull(need wire.Need) *wire.Pull {
 // question returns what a pull says of a fetch.
 func (f *fetch) question(p *partition) wire.PullPart {
 	q := wire.PullPart{Pair: p.pair, Rows: f.rows, Subscribe: f.subscribe}
+	if f.borrow {
+		q.Borrow()
+	}
 	if p.schema.Sparse {
 		q.Keys = f.keys
 	}

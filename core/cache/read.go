@@ -56,13 +56,19 @@ func (c *Cache) ReadRows(r *Reader, t bellows.TableID, rows []bellows.RowID, out
 	for len(rows) > 0 {
 		p := cut.Find(rows[0])
 		lo, hi := cut.Rows(p)
-		w := rowSet{list: r.list[:0]}
-		for len(rows) > 0 && rows[0] < hi {
-			w.list = append(w.list, uint32(rows[0]-lo))
-			rows = rows[1:]
+		n := c.number(bellows.PartitionRef{Table: t, Partition: p})
+		run, _ := slices.BinarySearch(rows, hi)
+		if a.needsList(n) {
+			w := rowSet{list: r.list[:0]}
+			for _, row := range rows[:run] {
+				w.list = append(w.list, uint32(row-lo))
+			}
+			r.list = w.list
+			a.want(n, w)
+		} else {
+			a.want(n, rowSet{first: int(rows[0] - lo), end: int(rows[run-1]-lo) + 1})
 		}
-		r.list = w.list
-		a.want(c.number(bellows.PartitionRef{Table: t, Partition: p}), w)
+		rows = rows[run:]
 	}
 	return a.done(out)
 }
@@ -137,6 +143,13 @@ func (a *readOp) want(n int, w rowSet) {
 	a.request(n, w, cached, need)
 }
 
+// needsList reports whether a read of some rows of a partition depends on which they are. It does not where all rows
+// are pinned or asked for in any case.
+func (a *readOp) needsList(n int) bool {
+	pinned, p := a.r.pins[n].block, &a.c.partitions[n]
+	return (pinned == nil || pinned.rows != nil) && !a.c.mayBorrow(p)
+}
+
 // join makes the reader one of those that a fetch wakes.
 func (a *readOp) join(f *fetch) {
 	if !a.ahead {
@@ -178,6 +191,8 @@ func (a *readOp) request(n int, w rowSet, cached bool, need wire.Need) {
 	a.join(f)
 	f.subscribe = p.subscribed || cached
 	switch {
+	case c.mayBorrow(p):
+		f.borrow, f.subscribe = true, false
 	case w.keys != nil:
 		f.keys, f.subscribe = p.keysToAsk(w.keys, need, f.keys)
 	case cached:
@@ -189,6 +204,13 @@ func (a *readOp) request(n int, w rowSet, cached bool, need wire.Need) {
 		}
 	}
 	l.pull.Parts = append(l.pull.Parts, f.question(p))
+}
+
+// mayBorrow reports whether the lane of a partition lends its memory to this node. Only a table with a barrier is lent:
+// it does not change before all tasks of a clock have ended, so that no task sees a change of what it has borrowed.
+// Such a partition is not subscribed to, since borrowing it again costs less than what would be sent unasked.
+func (c *Cache) mayBorrow(p *partition) bool {
+	return c.borrows && p.barrier && !p.schema.Sparse && !p.subscribed && c.lanes[p.lane].address.Node == c.self.Node
 }
 
 // done sends the questions and reports whether there is nothing to wait for.

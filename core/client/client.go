@@ -52,6 +52,9 @@ type Options struct {
 	// that fall on one place, each of which costs a walk over all before. It changes nothing that is seen. 0 is known
 	// to all.
 	KeySeed uint64
+	// Borrow lets tasks read tables with a barrier in the memory of the lanes of this node, instead of in copies. The
+	// shell delivers messages of a node as they are, without a codec.
+	Borrow bool
 }
 
 // config is what a client is made of.
@@ -192,7 +195,7 @@ func New(job core.Job, self wire.Address, opt Options) *Client {
 	pools := delta.NewPools(first.Partitions())
 	c := &Client{cfg: cfg, now: job, pools: pools,
 		cache: cache.New(first, cfg.Tables, self, cfg.Incarnation,
-			cache.Limits{Subscribed: l.Subscribed, Unread: l.Unread}),
+			cache.Limits{Subscribed: l.Subscribed, Unread: l.Unread, Borrow: opt.Borrow}),
 		flush: flush.New(first, cfg.Tables, flush.Options{
 			Self: self, Controller: cfg.Controller, Process: cfg.Incarnation, Pools: pools,
 			Limits: flush.Limits{Deferrable: l.DeferrableValues, Leased: l.LeasedValues}}),

@@ -22,15 +22,16 @@ import (
 // Buffer is a sum of deltas for some rows of one partition. Rows are counted from the partition's
 // first, or have keys. The zero Buffer is not ready: use NewBuffer or NewKeyed.
 //
-// It has one of three forms: a list of rows, in the order of first touch; whole, every row in order,
-// from the first time that all are added at once; or keyed. Each is compared with a map:
-// TestBufferAgainstMap, TestKeyedBuffersAgainstMap. A first delta is taken as it is, and not added
+// It has one of three forms: a list of rows, in the order of first touch or ascending (merge.go); whole, every row in
+// order, from the first time that all are added at once; or keyed. Each is compared with a map: TestBufferAgainstMap,
+// TestLargeBuffersAgainstMap, TestKeyedBuffersAgainstMap. A first delta is taken as it is, and not added
 // to zero (TestAFirstDeltaKeepsItsSign).
 type Buffer struct {
 	rows, width int
 	counts      bool   // values are 32-bit counts
 	whole       bool   // every row is present, in order; ids and places are unused
 	places      places // of the rows in ids
+	ascends     bool   // ids ascends, and places is unused
 	ids         []uint32
 	keys        *keys.Index // of a keyed buffer, in place of places and ids
 	values      []float32
@@ -89,9 +90,7 @@ func (b *Buffer) Reset() {
 	if b.keys != nil {
 		b.keys.Reset()
 	}
-	if len(b.ids) > 0 {
-		b.places.reset(b.ids)
-	}
+	b.unindex()
 	b.ids, b.values, b.whole, b.joined = b.ids[:0], b.values[:0], false, 0
 }
 
@@ -103,8 +102,13 @@ func (b *Buffer) Find(row int) []float32 {
 	if len(b.ids) == 0 {
 		return nil
 	}
-	n := b.places.find(b.ids, uint32(row))
-	if n < 0 {
+	var n int
+	if b.ascends {
+		at, there := slices.BinarySearch(b.ids, uint32(row))
+		if n = at; !there {
+			return nil
+		}
+	} else if n = b.places.find(b.ids, uint32(row)); n < 0 {
 		return nil
 	}
 	return b.values[n*b.width : (n+1)*b.width]
@@ -112,13 +116,11 @@ func (b *Buffer) Find(row int) []float32 {
 
 // AddRow adds a delta to one row. The first delta of a row is taken as it is.
 func (b *Buffer) AddRow(row int, d []float32) {
-	if to := b.Find(row); to != nil {
-		b.join(1, d, to)
+	if b.whole {
+		b.join(1, d, b.values[row*b.width:(row+1)*b.width])
 		return
 	}
-	b.ids = append(b.ids, uint32(row))
-	b.places.add(b.ids)
-	b.values = append(b.values, d...)
+	b.addRow(uint32(row), d)
 }
 
 // AddRows adds a delta to each of a list of rows, counted from the row first.
@@ -126,7 +128,8 @@ func (b *Buffer) AddRows(rows []bellows.RowID, first bellows.RowID, d []float32)
 	addRows(b, rows, first, d)
 }
 
-// addRows adds a delta to each of a list of rows, counted from the row first, as AddRow does.
+// addRows adds a delta to each of a list of rows, counted from the row first, as AddRow does. Lists that ascend are
+// merged, since looking up each row would take longer than copying it.
 func addRows[R ~uint32](b *Buffer, rows []R, first R, d []float32) {
 	w := b.width
 	if b.whole {
@@ -137,18 +140,34 @@ func addRows[R ~uint32](b *Buffer, rows []R, first R, d []float32) {
 	}
 	if len(b.ids) == 0 {
 		b.ids, b.values = slices.Grow(b.ids, len(rows)), slices.Grow(b.values, len(d))
+		b.ascends = b.rows > directMost
+	}
+	if b.ascends && mergeMost*len(rows) >= len(b.ids) && ascend(rows) {
+		mergeRows(b, rows, first, d)
+		return
 	}
 	for i, r := range rows {
-		row, from := uint32(r-first), d[i*w:(i+1)*w]
-		n := -1
-		if len(b.ids) > 0 {
-			n = b.places.find(b.ids, row)
+		b.addRow(uint32(r-first), d[i*w:(i+1)*w])
+	}
+}
+
+// addRow adds a delta to one row of a list of rows.
+func (b *Buffer) addRow(row uint32, d []float32) {
+	last := len(b.ids) - 1
+	switch {
+	case last < 0:
+		b.ascends = b.rows > directMost
+	case b.ascends && row <= b.ids[last]:
+		b.index()
+	}
+	if !b.ascends {
+		if n := b.places.find(b.ids, row); n >= 0 {
+			b.join(1, d, b.values[n*b.width:(n+1)*b.width])
+			return
 		}
-		if n >= 0 {
-			b.join(1, from, b.values[n*w:(n+1)*w])
-			continue
-		}
-		b.ids, b.values = append(b.ids, row), append(b.values, from...)
+	}
+	b.ids, b.values = append(b.ids, row), append(b.values, d...)
+	if !b.ascends {
 		b.places.add(b.ids)
 	}
 }
@@ -196,7 +215,7 @@ func (b *Buffer) addWhole(d []float32) {
 	}
 	ids, old := b.ids, b.values
 	b.values = append(make([]float32, 0, len(d)), d...)
-	b.places.reset(ids)
+	b.unindex()
 	for i, r := range ids {
 		b.join(1, old[i*b.width:(i+1)*b.width], b.values[int(r)*b.width:(int(r)+1)*b.width])
 	}

@@ -119,6 +119,7 @@ func (p *Partition) grant(r Request, v wire.Need, self bellows.NodeID) *wire.Gra
 	s.Grant(r.Acquire.Mode, r.From)
 	s.remote = r.From.Node != self
 	if r.Acquire.Mode == wire.Exclusive {
+		p.State.store.Detach()
 		p.Log.note(Change{Kind: LeaseBegin, InPlace: !s.remote, Clock: v.Clock, Commit: v.Commit})
 	}
 	g := wire.New[wire.Granted]()

@@ -199,6 +199,7 @@ func (p *Partition) Keep(number bellows.CommitNumber, fx *Effects) {
 // nothing waits for a clock, and what is visible never goes back.
 func (p *Partition) SetBarrier(barrier bool, number bellows.CommitNumber, fx *Effects) error {
 	p.applied = number
+	p.State.store.Detach()
 	e := Entry{kind: consistencyMark, Number: number, Clock: lastClock, barrier: barrier}
 	if p.awaited {
 		p.backlog.early = append(p.backlog.early, e)

@@ -25,6 +25,11 @@ func (s *State) Keyed() bool { return s.store.Keyed() }
 // Read appends the values of rows (nil: all) of a dense table.
 func (s *State) Read(rows []uint32, to []float32) []float32 { return s.store.Read(rows, to) }
 
+// Lend returns the values of a dense table with a barrier, for tasks of this node, which read them in place until their
+// clock is complete. Nothing changes them before: the deltas of the clock are applied when all its tasks have ended,
+// and every other writer detaches the state first (docs/decisions/0119-lend-tables-to-tasks-of-the-same-process.md).
+func (s *State) Lend() []float32 { return s.store.Lend() }
+
 // ReadKeys appends the values of the rows of keys.
 func (s *State) ReadKeys(keys []bellows.Key, to []float32) []float32 {
 	return s.store.ReadKeys(keys, to)
@@ -44,6 +49,7 @@ func (s *State) Save(to *store.Image) { s.store.Save(to) }
 
 // Load replaces the state before the job starts, or brings the state of a partition that is awaited.
 func (s *State) Load(im *store.Image) error {
+	s.store.Detach()
 	c := s.log.begin(Change{Kind: Loaded})
 	if err := s.store.Load(im); err != nil {
 		return err // the change is not part of the log
@@ -111,6 +117,7 @@ func (s *State) adopt(values []float32, clock bellows.Clock, number bellows.Comm
 
 // put takes rows of a copy from another lane, by the function that checks and puts them.
 func (s *State) put(m *wire.Piece, take func() error) error {
+	s.store.Detach()
 	c := s.log.begin(Change{Kind: Copied, First: int(m.First), Keys: m.Keys, Values: m.Values})
 	if err := take(); err != nil {
 		return err

@@ -111,9 +111,21 @@ func bad(s *table.Schema, format string, args ...any) error {
 // add sums deltas: w += d.
 type add struct{}
 
-func (add) Slots() []int                                       { return nil }
-func (add) Additive() bool                                     { return true }
-func (add) Apply(values []float32, _ [][]float32, d []float32) { vec.Add(d, values) }
+func (add) Slots() []int   { return nil }
+func (add) Additive() bool { return true }
+func (add) Apply(values []float32, _ [][]float32, d []float32) {
+	if len(d) >= kernelWidth {
+		vec.Add(d, values)
+		return
+	}
+	values = values[:len(d)]
+	for i, v := range d {
+		values[i] += v
+	}
+}
+
+// kernelWidth is the number of values from which a vector kernel is faster than a loop.
+const kernelWidth = 16
 
 // addCounts sums deltas of 32-bit counts.
 type addCounts struct{}

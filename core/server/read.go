@@ -99,6 +99,10 @@ func (l *Lane) answer(r parkedPull, out *wire.Outbox) {
 			}
 			continue
 		}
+		if q.Borrows() && r.from.Node == l.cfg.Self.Node && p.Barrier() {
+			to.Lend(p.State.Lend())
+			continue
+		}
 		to.Values = p.State.Read(q.Rows, to.Values)
 		if q.Subscribe {
 			if err := l.subscribe(p, who, q.Rows, nil); err != nil {
@@ -122,6 +126,9 @@ func words(m *wire.Rows) (n int) {
 }
 
 func wordsOf(p *wire.RowsPart) int {
+	if p.Lent() {
+		return 0
+	}
 	return len(p.Rows) + 2*len(p.Keys) + len(p.Values)
 }
 

@@ -192,6 +192,7 @@ func (s *Snapshot) free(first int) {
 // Clone is a dense partition with the same state, which goes its own way.
 func (t *Partition) Clone() *Partition {
 	c := *t
+	c.lent = false
 	c.values, c.row, c.slots = slices.Clone(t.values), make([][]float32, len(t.widths)), nil
 	for _, list := range t.slots {
 		c.slots = append(c.slots, slices.Clone(list))

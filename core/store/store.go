@@ -14,6 +14,8 @@
 package store
 
 import (
+	"slices"
+
 	"bellows"
 	"bellows/core/audit"
 	"bellows/core/planted"
@@ -47,6 +49,7 @@ type Partition struct {
 	widths []int       // of the slots
 	row    [][]float32 // scratch: one row of each slot
 	sparse *sparse     // where rows have keys, in place of first, rows, values and slots
+	lent   bool        // readers may look at values (Lend)
 
 	written Written
 }
@@ -103,6 +106,22 @@ func (t *Partition) Rows() int {
 // Values is the slab itself of a dense table's partition, rows x width. Writing to it is an update
 // in place.
 func (t *Partition) Values() []float32 { return t.values }
+
+// Lend returns the slab of a dense table's partition for readers that look at it without the owner's lock. The owner
+// calls Detach before it writes to the slab while one of them may still look.
+func (t *Partition) Lend() []float32 {
+	t.lent = true
+	return t.values
+}
+
+// Detach makes the slab the owner's alone: if it was lent since the last Detach, a copy takes its place, and readers
+// keep what they were lent (planted: lent-slab-written).
+func (t *Partition) Detach() {
+	if t.lent && !planted.On("lent-slab-written") {
+		t.values = slices.Clone(t.values)
+	}
+	t.lent = false
+}
 
 // Read appends the named rows (nil: all) of a dense table, row after row.
 func (t *Partition) Read(rows []uint32, to []float32) []float32 {

@@ -35,7 +35,7 @@ func golden() map[string]Message {
 	dispatch := &Dispatch{Term: 2, Commit: 20}
 	dispatch.Append(unit, []float64{0.25})
 	return map[string]Message{
-		"pull":      &Pull{Request: 21, Incarnation: 7, Need: need, Parts: []PullPart{{pair, nil, nil, true}, {pair, []uint32{}, nil, false}, {pair, []uint32{22, 23}, nil, false}}},
+		"pull":      &Pull{Request: 21, Incarnation: 7, Need: need, Parts: []PullPart{{Pair: pair, Subscribe: true}, {Pair: pair, Rows: []uint32{}}, {Pair: pair, Rows: []uint32{22, 23}}}},
 		"pull.keys": &Pull{Request: 21, Need: need, Parts: []PullPart{{Pair: pair, Keys: []bellows.Key{}}, {Pair: pair, Keys: []bellows.Key{22, 1<<63 | 23}}}},
 		"rows": &Rows{Request: 21, Incarnation: 7, Parts: []RowsPart{{Pair: pair, Commit: 24, Complete: 25, Values: values},
 			{Pair: pair, Commit: 24, Complete: 25, Rows: []uint32{26}, Values: values}}},

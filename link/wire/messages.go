@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"slices"
+
 	"bellows"
 	"bellows/core/audit"
 	"bellows/core/pending"
@@ -47,7 +49,15 @@ type PullPart struct {
 	// Subscribe asks the lane to send these rows again, unasked, when they have changed (Bösen §4.2, server push). A key need
 	// not have a row yet.
 	Subscribe bool
+	borrows   bool // see Borrow
 }
+
+// Borrow asks a lane of this node to lend its memory of all rows instead of copying them: Rows is nil. That does not
+// travel: a lane of another node copies all rows.
+func (p *PullPart) Borrow() { p.borrows = true }
+
+// Borrows reports whether the part asks to borrow.
+func (p *PullPart) Borrows() bool { return p.borrows }
 
 // Rows answers a Pull. Request 0 are rows that the client has subscribed to: those that have changed
 // since it was last sent some, none perhaps; all its other rows are as they were, and of this version.
@@ -67,12 +77,11 @@ func (m *Rows) Borrow(p *Pull) { m.lent, p.payload = p.payload, nil }
 // Extend adds an empty part, with the memory for values that an earlier use of the message left.
 func (m *Rows) Extend() *RowsPart {
 	n := len(m.Parts)
-	if n < cap(m.Parts) {
-		m.Parts = m.Parts[:n+1]
-	} else {
-		m.Parts = append(m.Parts, RowsPart{})
-	}
+	m.Parts = slices.Grow(m.Parts, 1)[:n+1]
 	p := &m.Parts[n]
+	if p.lent {
+		p.Values = nil
+	}
 	*p = RowsPart{Values: p.Values[:0], list: p.list, keys: p.keys}
 	return p
 }
@@ -86,28 +95,26 @@ type RowsPart struct {
 	Keys     []bellows.Key        // of a sparse table's rows that come unasked: ascending, never nil; else nil
 	Values   []float32            // row after row
 
+	lent bool          // see Lend
 	list []uint32      // memory for Rows
 	keys []bellows.Key // memory for Keys
 }
 
+// Lend makes the memory of a lane the values of the part, for a client of the same node. They are read-only, and the
+// message does not use them again.
+func (p *RowsPart) Lend(values []float32) { p.Values, p.lent = values, true }
+
+// Lent reports whether the values of the part are memory of a lane.
+func (p *RowsPart) Lent() bool { return p.lent }
+
 // Scratch returns memory for a list of rows, empty and not nil, which SetRows takes back.
-func (p *RowsPart) Scratch() []uint32 {
-	if p.list == nil {
-		p.list = make([]uint32, 0, 16)
-	}
-	return p.list[:0]
-}
+func (p *RowsPart) Scratch() []uint32 { return slices.Grow(p.list[:0], 16) }
 
 // SetRows makes a list that began as Scratch the part's rows.
 func (p *RowsPart) SetRows(rows []uint32) { p.Rows, p.list = rows, rows }
 
 // ScratchKeys returns memory for a list of keys, which SetKeys takes back.
-func (p *RowsPart) ScratchKeys() []bellows.Key {
-	if p.keys == nil {
-		p.keys = make([]bellows.Key, 0, 16)
-	}
-	return p.keys[:0]
-}
+func (p *RowsPart) ScratchKeys() []bellows.Key { return slices.Grow(p.keys[:0], 16) }
 
 // SetKeys makes a list that began as ScratchKeys the part's keys.
 func (p *RowsPart) SetKeys(list []bellows.Key) { p.Keys, p.keys = list, list }

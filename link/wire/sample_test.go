@@ -240,7 +240,7 @@ func (s sampler) data() []Message {
 	return []Message{
 		&Pull{Request: s.Uint64(), Incarnation: s.Uint32(), Need: s.need(), Route: s.version(), Parts: list(s, 5, func() PullPart {
 			rows, keys := s.ids()
-			return PullPart{s.pair(), rows, keys, s.IntN(2) == 1}
+			return PullPart{Pair: s.pair(), Rows: rows, Keys: keys, Subscribe: s.IntN(2) == 1}
 		})},
 		&Rows{Request: s.Uint64(), Incarnation: s.Uint32(), Parts: list(s, 5, func() RowsPart {
 			rows, keys := s.ids()

@@ -81,10 +81,11 @@ type Hooks struct {
 	OnPosted, OnDelivered func(e wire.Envelope)
 	OnSays                func(list []wire.Envelope) // the controller is about to say all of it
 	OnPartition           func(*partition.Partition) // a lane has made a partition, also after a restart of the job
+	Borrow                bool                       // clients read tables with a barrier in the memory of their node's lanes
 }
 
 // AfterRestart returns the hooks that stay when the job restarts.
-func (h *Hooks) AfterRestart() Hooks { return Hooks{OnPartition: h.OnPartition} }
+func (h *Hooks) AfterRestart() Hooks { return Hooks{OnPartition: h.OnPartition, Borrow: h.Borrow} }
 
 // Posted is told of a message that an actor posts.
 func (h *Hooks) Posted(e wire.Envelope) {

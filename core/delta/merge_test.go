@@ -1,0 +1,119 @@
+package delta_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"bellows"
+	"bellows/core/delta"
+	"bellows/table"
+)
+
+// TestLargeBuffersAgainstMap adds lists of rows to two buffers of a large partition: ascending lists and others, long
+// and short, and compares the buffers and their sum with maps.
+func TestLargeBuffersAgainstMap(t *testing.T) {
+	t.Parallel()
+	const first = 100
+	for seed := range uint64(300) {
+		random := rand.New(rand.NewPCG(seed, 9))
+		rows := []int{5000, 9000, 70_000}[seed%3]
+		large := &table.Schema{Name: "w", Rows: rows, Width: 2}
+		pair := [2]*delta.Buffer{delta.NewBuffer(large, rows), delta.NewBuffer(large, rows)}
+		for range 3 { // used again after a reset
+			var models [2]map[int][2]float32
+			came := 0
+			for i, b := range pair {
+				models[i] = map[int][2]float32{}
+				for range random.IntN(6) {
+					list := someRows(random, rows)
+					d := make([]float32, 2*len(list))
+					for k, r := range list {
+						x := [2]float32{float32(random.NormFloat64()), float32(random.NormFloat64())}
+						copy(d[2*k:], x[:])
+						v := models[i][int(r)]
+						models[i][int(r)] = [2]float32{v[0] + x[0], v[1] + x[1]}
+						list[k] += first
+					}
+					came += len(list)
+					b.AddRows(list, first, d)
+				}
+				check(t, seed, b, models[i])
+			}
+			pair[0].Merge(pair[1])
+			for r, x := range models[1] {
+				v := models[0][r]
+				models[0][r] = [2]float32{v[0] + x[0], v[1] + x[1]}
+			}
+			check(t, seed, pair[0], models[0])
+			for r := range 200 {
+				v, there := models[0][r]
+				if got := pair[0].Find(r); (got != nil) != there || there && [2]float32(got) != v {
+					t.Fatalf("seed %d: row %d is %v, want %v", seed, r, got, v)
+				}
+			}
+			if got := pair[0].Len() + pair[0].Joined(); got != came {
+				t.Fatalf("seed %d: %d rows are there or joined, %d came", seed, got, came)
+			}
+			pair[0].Reset()
+			pair[1].Reset()
+		}
+	}
+}
+
+// someRows returns a list of rows, most of which are among the first 200.
+func someRows(random *rand.Rand, rows int) []bellows.RowID {
+	var list []bellows.RowID
+	for range random.IntN(1 << random.IntN(12)) {
+		r := random.IntN(200)
+		if random.IntN(3) == 0 {
+			r = random.IntN(rows)
+		}
+		list = append(list, bellows.RowID(r))
+	}
+	if random.IntN(3) > 0 {
+		slices.Sort(list)
+		list = slices.Compact(list)
+	}
+	return list
+}
+
+// TestAscendingListsStayAscending merges ascending lists of a large partition: the sum ascends.
+func TestAscendingListsStayAscending(t *testing.T) {
+	t.Parallel()
+	large := &table.Schema{Name: "w", Rows: 8000, Width: 1}
+	a, b := delta.NewBuffer(large, 8000), delta.NewBuffer(large, 8000)
+	a.AddRows([]bellows.RowID{3, 5, 7000}, 0, []float32{1, 2, 3})
+	b.AddRows([]bellows.RowID{1, 5, 6, 7999}, 0, []float32{10, 20, 30, 40})
+	a.Merge(b)
+	rows, values := a.Chunk()
+	if !slices.Equal(rows, []uint32{1, 3, 5, 6, 7000, 7999}) || !slices.Equal(values, []float32{10, 1, 22, 30, 3, 40}) {
+		t.Errorf("the sum has rows %v and values %v", rows, values)
+	}
+	if a.Joined() != 1 {
+		t.Errorf("%d rows were joined, not 1", a.Joined())
+	}
+}
+
+// BenchmarkMerge adds two lists of the rows of a large partition that two tasks have changed.
+func BenchmarkMerge(b *testing.B) {
+	large := &table.Schema{Name: "w", Rows: 16_000, Width: 4}
+	var list [2][]bellows.RowID
+	for i := range list {
+		random := rand.New(rand.NewPCG(uint64(i), 3))
+		for r := range 16_000 {
+			if random.IntN(50) == 0 {
+				list[i] = append(list[i], bellows.RowID(r))
+			}
+		}
+	}
+	d := make([]float32, 4*16_000)
+	left, right := delta.NewBuffer(large, 16_000), delta.NewBuffer(large, 16_000)
+	for b.Loop() {
+		left.AddRows(list[0], 0, d[:4*len(list[0])])
+		right.AddRows(list[1], 0, d[:4*len(list[1])])
+		left.Merge(right)
+		left.Reset()
+		right.Reset()
+	}
+}
