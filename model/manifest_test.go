@@ -53,7 +53,7 @@ func TestParseManifestRefusesText(t *testing.T) {
 		`[]`:                                    "it is not JSON",
 		`{"format":"bellows model 3"}`:          `its format is "bellows model 3"`,
 		`{"format":"bellows model 1","code":1}`: `unknown field "code"`,
-		`{"format":"bellows model 1"}`:          "no checksum of itself",
+		`{"format":"bellows model 1"}`:          "no checksum",
 		`{"format":"bellows model 1","sha256":"` + noSum + `"}`:                 "does not have the checksum",
 		string(summed(`{"format":"bellows model 1","sha256":"` + noSum + `"}`)): "must name an application",
 	} {

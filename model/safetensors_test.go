@@ -50,7 +50,7 @@ func TestReadTensorsRefuses(t *testing.T) {
 		{"no name", `{"":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}`, 8, "cannot be the name"},
 		{"metadata", `{"__metadata__":{"a":1}}`, 0, "__metadata__ is not text"},
 		{"array", `[1]`, 0, "does not start with {"},
-		{"after", `{} {}`, 0, "goes on after its last }"},
+		{"after", `{} {}`, 0, "has text after its last }"},
 		{"cut", `{"a":`, 0, `tensor "a"`},
 		{"empty", ``, 0, "does not start with {"},
 		{"dimensions", `{"a":{"dtype":"F32","shape":[1,1,1,1,1,1,1,1,1],"data_offsets":[0,4]}}`, 4,

@@ -65,7 +65,7 @@ var formats = []made{
 	}},
 }
 
-// words writes words of which the first are the most frequent.
+// words writes random words; the first are the most frequent.
 func words(w *bufio.Writer, r *rand.Rand, n int) {
 	for i := range n {
 		if i > 0 {

@@ -19,7 +19,7 @@ import (
 // wantedParquet is the least part of the speed of parquet-go alone.
 const wantedParquet = 0.85
 
-// parquetColumns is how many columns the file has beside the label.
+// parquetColumns is how many columns the file has besides the label.
 const parquetColumns = 30
 
 // parquetFile writes four row groups of 64-bit floats and a label, packed by zstd.

@@ -66,7 +66,7 @@ var policies = []policy{
 // Of a job: what is not drawn.
 type lifetime struct {
 	losses
-	work    float64 // seconds that it takes to the objective, when nobody dies
+	work    float64 // seconds to the objective without deaths
 	clock   float64 // seconds of a clock
 	every   float64 // seconds between two checkpoints
 	nodes   int
@@ -76,14 +76,16 @@ type lifetime struct {
 // gaveUp is how many times its work a job may take until it is given up.
 const gaveUp = 100
 
-// Takes is the seconds to the objective where nodes die perSecond, as one seed draws it; infinite: it was given up. A death falls on any node, with equal chances. What a death costs:
+// takes returns the seconds to the objective if nodes die perSecond, as one seed draws it; infinite: it was given up. A
+// death hits any node, with equal probability. The cost of a death:
 //
 //   - started over: all that was done, and a new start of the command;
-//   - the whole job: what was done since the last checkpoint, and a new start;
-//   - ours: of a node with tables, what was done since the last checkpoint, and a rollback; of another one a clock, which is more than the part of one that runs again, and then its part of the
-//     speed for as long as a new start takes, until another one stands in for it.
+//   - the whole job: the work since the last checkpoint, and a new start;
+//   - ours: for a node with tables, the work since the last checkpoint, and a rollback; for another one a clock, which is more than the part of one
+//     that runs again, and then its part of the speed for as long as a new start takes, until another node replaces it.
 //
-// A checkpoint costs what it takes, though the job goes on meanwhile. Deaths that come while it starts or rolls back begin that anew.
+// A checkpoint costs what it takes, though the job continues meanwhile. A death during a start or a rollback begins
+// that anew.
 func (j *lifetime) takes(p policy, perSecond float64, rng *rand.Rand) float64 {
 	now, done, saved := 0.0, 0.0, 0.0
 	death := func() float64 { return now + rng.ExpFloat64()/perSecond }
@@ -136,8 +138,8 @@ func (j *lifetime) takes(p policy, perSecond float64, rng *rand.Rand) float64 {
 	}
 }
 
-// of is quantiles of many draws.
-func (j *lifetime) of(p policy, perHour float64, seed uint64) (median, low, high float64) {
+// quantiles returns those of many draws.
+func (j *lifetime) quantiles(p policy, perHour float64, seed uint64) (median, low, high float64) {
 	const draws = 1001
 	list := make([]float64, draws)
 	for i := range list {
@@ -170,8 +172,8 @@ func (b *bench) die() {
 	}
 	every := node.Interval(time.Duration(l.Cut*float64(time.Second)), b.site.nodes)
 	j := &lifetime{losses: l, work: r.Time.Seconds(), clock: r.Time.Seconds() / float64(len(r.Epochs)*max(1, m.Clocks)), every: every.Seconds(), nodes: b.site.nodes, servers: servers}
-	b.Header("lab: deaths, %s on %d nodes, of which %d hold tables", b.order.App, j.nodes, j.servers)
-	b.say("the objective, %s %.5g, is reached after %.3f h when nobody dies (virtual, %d epochs, items dear enough for that)", goal.Name, goal.Value, j.work/3600, len(r.Epochs))
+	b.Header("lab: deaths, %s on %d nodes, %d with tables", b.order.App, j.nodes, j.servers)
+	b.say("the objective, %s %.5g, is reached after %.3f h without deaths (virtual, %d epochs, items dear enough for that)", goal.Name, goal.Value, j.work/3600, len(r.Epochs))
 	b.say("measured on real processes: %.3f s from a worker's death until something new counts, %.3f s from a server's, %.3f s from that of the whole job to the same command's first; a checkpoint takes %.3f s", l.Worker, l.Server, l.Command, l.Cut)
 	b.say("from these: a checkpoint every %.0f s (node.Interval); a clock takes %.1f s", j.every, j.clock)
 	b.say("%12s  %-32s %10s %10s %10s  %s", "deaths/hour", "what is done", "median h", "10 %", "90 %", "of undisturbed")
@@ -179,7 +181,7 @@ func (b *bench) die() {
 	for _, p := range policies {
 		line := chart.Line{Name: p.name}
 		for _, rate := range rates {
-			median, low, high := j.of(p, rate, b.seed)
+			median, low, high := j.quantiles(p, rate, b.seed)
 			hours := func(s float64) string {
 				if math.IsInf(s, 1) {
 					return fmt.Sprintf("> %.0f", gaveUp*j.work/3600)
@@ -199,8 +201,8 @@ func (b *bench) die() {
 	}
 }
 
-// stretched returns a run whose items are so dear that it takes as long as is wanted: its time is a straight line over
-// what an item costs, of which two shorter runs are points.
+// stretched returns a run whose items are so expensive that it takes as long as wanted: its time is a straight line
+// over the cost of an item, through two shorter runs.
 func (b *bench) stretched(site lab.Site, costs lab.Costs) *lab.Result {
 	at := func(item float64) *lab.Result {
 		c := costs

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestDeathsCostWhatTheyAreSaidTo holds jobs in which nobody dies, and means over many draws, against what can be worked out.
+// TestDeathsCostWhatTheyAreSaidTo compares jobs without deaths, and means over many draws, with known results.
 func TestDeathsCostWhatTheyAreSaidTo(t *testing.T) {
 	t.Parallel()
 	j := &lifetime{losses: losses{Worker: 0, Server: 0, Command: 0, Cut: 1}, work: 1000, clock: 0, every: 100, nodes: 4, servers: 4}
@@ -16,10 +16,10 @@ func TestDeathsCostWhatTheyAreSaidTo(t *testing.T) {
 	for _, p := range policies {
 		want := 1000.0
 		if p.saves {
-			want += 9 // a checkpoint behind each hundred but the last
+			want += 9 // a checkpoint after each hundred except the last
 		}
 		if got := j.takes(p, 0, rng); math.Abs(got-want) > 1e-6 {
-			t.Errorf("%s: nobody dies, and it takes %v s, want %v", p.name, got, want)
+			t.Errorf("%s: without deaths it takes %v s, want %v", p.name, got, want)
 		}
 	}
 	mean := func(p policy, rate float64) (m float64) {
@@ -33,7 +33,7 @@ func TestDeathsCostWhatTheyAreSaidTo(t *testing.T) {
 	if got, want := mean(policies[0], 1e-3), (math.E-1)*1000; math.Abs(got/want-1) > 0.03 {
 		t.Errorf("started over: %v s in the mean, want %v", got, want)
 	}
-	// Each of ten parts likewise.
+	// The same for each of ten parts.
 	j.Cut = 1e-9
 	if got, want := mean(policies[1], 1e-2), 10*(math.E-1)*100; math.Abs(got/want-1) > 0.03 {
 		t.Errorf("from checkpoints: %v s in the mean, want %v", got, want)

@@ -79,7 +79,7 @@ type flow struct {
 // flowOf returns a flow as --json prints it.
 func flowOf(f tally.Flow) flow { return flow{f.Frames, f.Bytes} }
 
-// phases is slot time by the names of its phases.
+// phases returns slot time by the names of its phases.
 func phases(s *tally.Spent) map[string]int64 {
 	m := map[string]int64{}
 	for p, d := range s {

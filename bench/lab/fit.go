@@ -124,7 +124,7 @@ func fit(list []measured) (f fitted) {
 		}
 	}
 	if f.Costs.Item == 0 {
-		pair.Check(errors.New("the cost of an item cannot be told from others; measure again, when nothing else runs"))
+		pair.Check(errors.New("the cost of an item cannot be separated from others; measure again, when nothing else runs"))
 	}
 	return f
 }

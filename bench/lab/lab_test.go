@@ -53,8 +53,8 @@ func TestLeastSquaresFindsTheCosts(t *testing.T) {
 	}
 }
 
-// TestLeastSquaresOfTooFewRowsStaysWithinThem has fewer equations than unknowns.
-func TestLeastSquaresOfTooFewRowsStaysWithinThem(t *testing.T) {
+// TestLeastSquaresWithTooFewRows has fewer equations than unknowns.
+func TestLeastSquaresWithTooFewRows(t *testing.T) {
 	t.Parallel()
 	rows := []row{{counts{1000, 10}, 1e6}, {counts{1000, 40}, 1.3e6}}
 	if got := leastSquares(rows); misses(rows, got) > 1e-12 || math.Abs(got[0]-900) > 1e-3 || math.Abs(got[1]-10_000) > 1e-2 {

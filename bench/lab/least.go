@@ -9,7 +9,7 @@ type row struct {
 }
 
 // leastSquares finds the costs, none of them negative, that miss the totals least, by the sum of the squared relative
-// errors: it moves one cost after the other to where it is best beside the others, until none moves any more. The sum is
+// errors: it moves one cost after the other to where it is best given the others, until none moves any more. The sum is
 // convex, so that there is nowhere else to end. Trying all sets of costs that may be zero, each by elimination, was turned down:
 // it needs care for those that cannot be told apart.
 func leastSquares(rows []row) (x counts) {

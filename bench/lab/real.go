@@ -45,7 +45,7 @@ type mark struct {
 	err          error         // why cpu is not known
 }
 
-// markOf returns the mark of now.
+// markOf returns the current mark.
 func markOf(processes []int, so node.Spent) mark {
 	m := mark{wall: time.Now(), trained: so.Trained}
 	for _, pid := range processes {

@@ -22,7 +22,7 @@ func made(t *testing.T) *corpus {
 	return divide(set, "made")
 }
 
-// What the peers read is the training documents and no other.
+// TestPeersReadTheTrainingDocuments checks that they read no others.
 func TestPeersReadTheTrainingDocuments(t *testing.T) {
 	t.Parallel()
 	c := made(t)
@@ -77,8 +77,8 @@ func TestTopicsOfPeersAreScored(t *testing.T) {
 	}
 }
 
-// The cost to a likelihood is that up to the first sweep that has it.
-func TestReachedIsTheFirstSweepThatIsAsGood(t *testing.T) {
+// TestReachedIsTheFirstGoodSweep checks that the cost to a likelihood is that up to the first sweep with it.
+func TestReachedIsTheFirstGoodSweep(t *testing.T) {
 	t.Parallel()
 	c := made(t)
 	out := c.setup(5, 4, samplers[0]).Train()

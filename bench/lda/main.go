@@ -2,13 +2,13 @@
 //
 //   - speed: tokens a second and core over the first sweeps, on 20 Newsgroups at 100 topics.
 //   - peers: CPU time until our topics predict held-out documents as well as those of gensim and of scikit-learn do, for
-//     each of some settings of theirs, beside the CPU time of their fit. Their topics come back as probabilities and are scored by our definition.
+//     each of some settings of theirs, compared with the CPU time of their fit. Their topics come back as probabilities and are scored by our definition.
 //   - samplers: the NIPS papers at 1,000 topics: tokens a second, and CPU time until the likelihood is within half a percent of
 //     the best that either sampler comes to.
 //
-// It needs an interpreter with gensim and scikit-learn (Debian's python3-gensim and python3-sklearn, or another
-// named by --python); without them there are no ratios. Data are docword.20news.txt* and docword.nips*.txt* below
-// --data; without --data, documents made from a seed.
+// It needs an interpreter with gensim and scikit-learn (Debian's python3-gensim and python3-sklearn, or another named
+// by --python); without them there are no ratios. Data are docword.20news.txt* and docword.nips*.txt* below --data;
+// without --data, documents made from a seed.
 package main
 
 import (
@@ -22,7 +22,7 @@ func main() {
 	dir := flag.String("data", "", "folder with docword files of 20news and nips (default: documents made from a seed)")
 	python := flag.String("python", "/usr/bin/python3", "interpreter with gensim and sklearn")
 	only := flag.String("only", "", "one part: speed, peers or samplers")
-	some := flag.String("fit", "", "the peers' settings whose names contain this, such as batch (default: the short ones; with --full all)")
+	some := flag.String("fit", "", "settings of the peers with this in their names, such as batch (default: the short ones; with --full all)")
 	pair.Main(1, 3, func(p *pair.Bench) {
 		p.Header("lda: one compute slot, against gensim and scikit-learn")
 		b := &bench{Bench: p, shelf: sets.Open(*dir), python: *python, fit: *some}

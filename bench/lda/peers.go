@@ -37,7 +37,7 @@ var fits = []fit{
 	{"scikit-learn batch, 50 passes", "sklearn\t" + `{"n_components":%d,"learning_method":"batch","max_iter":50}`, false},
 }
 
-// alphas are weights of topics that a peer's mixtures are tried with beside its own: the best counts.
+// alphas are weights of topics for a peer's mixtures, tried besides its own: the best counts.
 var alphas = []float64{0.01, 0.02, 0.05, 0.1}
 
 // sweepsMost ends a race that we do not win.

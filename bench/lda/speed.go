@@ -17,7 +17,7 @@ const (
 	speedSweeps = 50
 )
 
-// samplers are the values of the setting, the one that is chosen by itself first.
+// samplers are the values of the setting, the default first.
 var samplers = []string{"sparse", "mh"}
 
 // loglik is the metric that both sides are held against.

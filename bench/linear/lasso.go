@@ -21,8 +21,8 @@ var lassos = []struct {
 	parts []float64
 }{{"protein_casp", []float64{0.3, 0.1, 0.01}}, {"bike", []float64{0.3, 0.1, 0.01}}, {"imdb_bow", []float64{0.3, 0.1, 0.03}}}
 
-// lasso counts the weights that are not zero beside scikit-learn's, and holds the objectives against each other. Dense rows are standardised, text is as it is; both sides
-// have a column of ones whose weight pays as the others.
+// lasso counts the weights that are not zero compared with scikit-learn's, and holds the objectives against each other.
+// Dense rows are standardised, text is as it is; both sides have a column of ones whose weight pays as the others.
 func lasso(b *pair.Bench, shelf *sets.Shelf, python *pair.Child) {
 	for _, set := range lassos {
 		p := shelf.Alone(set.name)
@@ -40,7 +40,7 @@ func lasso(b *pair.Bench, shelf *sets.Shelf, python *pair.Child) {
 				b.Note("scikit-learn is not measured: %v", err)
 				return
 			}
-			out := trial.Setup{App: linear.New(), Data: setOf(e), Test: setOf(some(e, []int{0, 1})), Slots: 1, Settings: map[string]string{
+			out := trial.Setup{App: linear.New(), Data: setOf(e), Test: setOf(selected(e, []int{0, 1})), Slots: 1, Settings: map[string]string{
 				"loss": "lasso", "l1": strconv.FormatFloat(l1, 'g', -1, 64), "scale": "none", "gap": "1e-6"}}.Train()
 			w := weights(out)
 			count, sizes := 0, 0.0
@@ -78,7 +78,7 @@ func weights(out *trial.Outcome) []float64 {
 	return append(doubles(m.Tensor("weights").Floats), float64(m.Tensor("bias").Floats[0]))
 }
 
-// score is that of row r.
+// score returns that of row r.
 func score(e *data.ExampleSet, r int, w []float64) float64 {
 	sum := w[len(w)-1]
 	entries(e, r, func(j int, v float32) { sum += float64(v) * w[j] })

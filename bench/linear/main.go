@@ -92,7 +92,7 @@ var peerSource string
 // numbersSets is sets of numbers.
 var numbersSets = []string{"abalone", "bike", "diabetes", "kin40k", "protein_casp", "pumadyn32nm"}
 
-// numbers is R² of test rows.
+// numbers measures R² of test rows.
 func numbers(b *pair.Bench, shelf *sets.Shelf) {
 	ours, theirs := 0.0, 0.0
 	for _, name := range numbersSets {
@@ -109,7 +109,7 @@ func numbers(b *pair.Bench, shelf *sets.Shelf) {
 	b.AddFact(pair.Fact{Figure: "mean test R²", Ours: ours, Peer: fmt.Sprintf("ridge %.4f, - %g:", theirs, below), Bound: theirs - below, Least: true, Exact: true})
 }
 
-// classes is accuracy of test rows.
+// classes measures accuracy of test rows.
 func classes(b *pair.Bench, shelf *sets.Shelf) {
 	for _, set := range recorded {
 		p := shelf.Find(set.name)
@@ -129,7 +129,7 @@ const folds = 5
 
 var strengths = []float64{1e-3, 1e-2, 1e-1, 1, 10, 100, 1000, 10_000}
 
-// tuned is R² of test rows by the strength with the least error over the folds of the training rows.
+// tuned returns R² of test rows, by the strength with the least error over the folds of the training rows.
 func tuned(train, test *data.ExampleSet) (r2, strength float64) {
 	all := func(int) bool { return true }
 	least := math.Inf(1)
@@ -213,7 +213,8 @@ func newRidge(e *data.ExampleSet, strength float64, in func(r int) bool) *ridge 
 	return m
 }
 
-// solve is Gauss's elimination of a system whose right side is the last column; it is positive, so that no row needs another's place.
+// solve is Gauss's elimination of a system with the right side as the last column; it is positive, so that no row swaps
+// are needed.
 func (m *ridge) solve(a [][]float64) {
 	f := len(a)
 	for j := range f {

@@ -99,7 +99,7 @@ func wabbit(b *pair.Bench, shelf *sets.Shelf, program string) {
 		text := file(shelf, name+".online.train", train)
 		own, one, exam := shelf.Path("train.vw"), shelf.Path("one.vw"), shelf.Path("test.vw")
 		writeWabbit(own, train)
-		writeWabbit(one, some(train, []int{0}))
+		writeWabbit(one, selected(train, []int{0}))
 		writeWabbit(exam, test)
 		model := shelf.Path("vw.model")
 		fit := func(text string) time.Duration {

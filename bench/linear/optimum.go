@@ -30,7 +30,8 @@ var problems = []struct {
 	{"squared_hinge", 5, true, squaredHinge}, {"logistic", 6, true, logistic},
 }
 
-// optimum is the objective that is reached, and the time that it takes from rows in memory, beside LIBLINEAR's from its file.
+// optimum measures the objective, and the time to reach it from rows in memory, compared with LIBLINEAR's from its
+// file.
 func optimum(b *pair.Bench, shelf *sets.Shelf, program string) {
 	for _, name := range []string{"a9a", "w8a"} {
 		p := shelf.Find(name)
@@ -58,7 +59,7 @@ func optimum(b *pair.Bench, shelf *sets.Shelf, program string) {
 			if c.sparse {
 				settings["l1"], settings["l2"], word = weight, "0", c.loss+" with l1"
 			}
-			out := trial.Setup{App: linear.New(), Data: train, Test: setOf(some(train.Examples, []int{0, 1})), Slots: 1, Settings: settings}.Train()
+			out := trial.Setup{App: linear.New(), Data: train, Test: setOf(selected(train.Examples, []int{0, 1})), Slots: 1, Settings: settings}.Train()
 			b.AddFact(pair.Fact{Figure: "objective, " + word, Ours: value(weights(out)), Peer: fmt.Sprintf("LIBLINEAR -s %d %.2f, times %g:", c.solver, theirs, more), Bound: theirs * more, Exact: true})
 			b.Note("%d epochs, %.2f CPU-s; LIBLINEAR %.2f CPU-s with reading", len(out.Epochs), out.To(len(out.Epochs)).CPU.Seconds(), turn.CPU.Seconds())
 		}
@@ -73,7 +74,8 @@ func doubles(list []float32) []float64 {
 	return out
 }
 
-// objective is 1/2 |w|² + the costs of the margins; the last weight is the bias, which counts as the others. Labels are -1 and 1.
+// objective returns 1/2 |w|² + the costs of the margins; the last weight is the bias, which counts like the others.
+// Labels are -1 and 1.
 func objective(e *data.ExampleSet, w []float64, cost func(margin float64) float64) (sum float64) {
 	for _, v := range w {
 		sum += v * v / 2

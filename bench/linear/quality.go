@@ -19,7 +19,8 @@ const (
 	tested = 20
 )
 
-// splits is the mean of R² over deals of each set's rows, beside ridge that is tuned on each deal's training rows.
+// splits measures the mean of R² over deals of each set's rows, compared with ridge that is tuned on each deal's
+// training rows.
 func splits(b *pair.Bench, shelf *sets.Shelf) {
 	for _, name := range numbersSets {
 		p := shelf.Find(name)

@@ -13,10 +13,11 @@ import (
 	"bellows/data"
 )
 
-// setOf is examples as a set.
+// setOf returns examples as a set.
 func setOf(e *data.ExampleSet) *data.Set { return &data.Set{Kind: data.Examples, Examples: e} }
 
-// standardised is dense rows whose columns have mean 0 and deviation 1; a column that never changes is 0. So are their labels.
+// standardised returns dense rows whose columns have mean 0 and deviation 1; a constant column is 0. So are their
+// labels.
 func standardised(e *data.ExampleSet) *data.ExampleSet {
 	n, f := e.Rows(), e.Features
 	out := &data.ExampleSet{Features: f, Dense: slices.Clone(e.Dense), Label: slices.Clone(e.Label)}
@@ -44,7 +45,8 @@ func standardised(e *data.ExampleSet) *data.ExampleSet {
 	return out
 }
 
-// halves is rows of two classes: those of the first half of the labels are -1. Dense values are divided by the largest.
+// halves returns rows of two classes: those of the first half of the labels are -1. Dense values are divided by the
+// largest.
 func halves(e *data.ExampleSet) *data.ExampleSet {
 	labels := slices.Compact(slices.Sorted(slices.Values(e.Label)))
 	out := &data.ExampleSet{Features: e.Features, IndexBase: e.IndexBase, Dense: e.Dense, Offset: e.Offset, Index: e.Index, Value: e.Value, Weight: e.Weight,
@@ -64,8 +66,8 @@ func halves(e *data.ExampleSet) *data.ExampleSet {
 	return out
 }
 
-// some returns the rows of a set that are listed.
-func some(e *data.ExampleSet, rows []int) *data.ExampleSet {
+// selected returns the listed rows of a set.
+func selected(e *data.ExampleSet, rows []int) *data.ExampleSet {
 	out := &data.ExampleSet{Features: e.Features, IndexBase: e.IndexBase, LabelNames: e.LabelNames}
 	if e.Sparse() {
 		out.Offset = []int64{0}
@@ -83,11 +85,11 @@ func some(e *data.ExampleSet, rows []int) *data.ExampleSet {
 	return out
 }
 
-// parted deals rows to two sets, of which the second has so many percent.
+// parted deals rows to two sets; the second gets so many percent.
 func parted(e *data.ExampleSet, seed uint64, percent int) (train, test *data.ExampleSet) {
 	order := rand.New(rand.NewPCG(seed, 23)).Perm(e.Rows())
 	n := len(order) * percent / 100
-	return some(e, order[n:]), some(e, order[:n])
+	return selected(e, order[n:]), selected(e, order[:n])
 }
 
 // entries visits the values of row r that are not 0.
@@ -124,12 +126,12 @@ func file(shelf *sets.Shelf, name string, e *data.ExampleSet) string {
 const (
 	newsRows   = 20_242
 	newsWords  = 47_236
-	newsOwn    = 76 // words of a row, about
+	newsOwn    = 76 // about, in a row
 	newsTopics = 50
-	newsTopic  = 400 // words of a topic
+	newsTopic  = 400 // in a topic
 )
 
-// news makes such rows from a seed. A third of the words of a row are its topic's; the others follow Zipf's law.
+// news generates such rows from a seed. A third of a row's words are its topic's; the others follow Zipf's law.
 func news() *data.ExampleSet {
 	r := rand.New(rand.NewPCG(25, 26))
 	zipf := rand.NewZipf(r, 1.1, 20, newsWords-1)

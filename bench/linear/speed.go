@@ -23,8 +23,9 @@ var races = []struct {
 	cost   func(margin float64) float64
 }{{"logistic", 0, logistic}, {"squared_hinge", 1, squaredHinge}, {"hinge", 3, hinge}, {"logistic", 7, logistic}}
 
-// Both sides choose the loosest end, of their own setting for it, that comes as near as that: tries are runs from loose to tight, of which the
-// first that is near enough counts. The least objective is that of our run with the gap tightest, below which no objective is by more than that part, or what a try has come to.
+// Both sides choose the loosest end, of their own setting for it, that comes as near as that: tries are runs from loose
+// to tight, and the first that is near enough counts. The least objective is that of our run with the gap tightest,
+// below which no objective is by more than that part, or that of a try.
 var (
 	liblinearEnds = []float64{1, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0001}
 	ourEnds       = []float64{0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003}
@@ -70,7 +71,7 @@ func speed(b *pair.Bench, shelf *sets.Shelf, chosen string) {
 		for _, c := range races {
 			r := &racer{e: e, peer: peer, model: shelf.Path("speed.model"), loss: c.loss, cost: c.cost, best: least[c.loss]}
 			if r.best == 0 {
-				_, out := r.ours(tightest, 1)
+				_, out := r.runOurs(tightest, 1)
 				r.best = objective(e, weights(out), c.cost)
 			}
 			r.race(b, c.solver)
@@ -99,16 +100,16 @@ type racer struct {
 	best  float64 // the least objective
 }
 
-// theirs returns some runs of LIBLINEAR's, and the objective of the last.
-func (r *racer) theirs(solver int, end float64, times int) (pair.Turn, float64) {
+// runTheirs makes some runs of LIBLINEAR, and returns the objective of the last.
+func (r *racer) runTheirs(solver int, end float64, times int) (pair.Turn, float64) {
 	a := pair.Must(r.peer.Ask(fmt.Sprintf("train %d %g %d %s", solver, end, times, r.model)))
 	return pair.Turn{Work: a[0], Wall: pair.Seconds(a[1]), CPU: pair.Seconds(a[2])}, objective(r.e, readLiblinear(r.model, r.e.Features), r.cost)
 }
 
-// ours returns some runs of ours, from rows in memory to the last epoch, and the last.
-func (r *racer) ours(gap float64, times int) (pair.Turn, *trial.Outcome) {
+// runOurs makes some of our runs, from rows in memory to the last epoch, and returns the last.
+func (r *racer) runOurs(gap float64, times int) (pair.Turn, *trial.Outcome) {
 	t, out := pair.Turn{Work: float64(times)}, (*trial.Outcome)(nil)
-	setup := trial.Setup{App: linear.New(), Data: setOf(r.e), Test: setOf(some(r.e, []int{0, 1})), Slots: 1, Settings: map[string]string{
+	setup := trial.Setup{App: linear.New(), Data: setOf(r.e), Test: setOf(selected(r.e, []int{0, 1})), Slots: 1, Settings: map[string]string{
 		"loss": r.loss, "scale": "none", "gap": strconv.FormatFloat(gap, 'g', -1, 64), "l2": strconv.FormatFloat(1/float64(r.e.Rows()), 'g', -1, 64)}}
 	for range times {
 		out = setup.Train()
@@ -130,13 +131,13 @@ func (r *racer) loosest(ends []float64, try func(end float64) (pair.Turn, float6
 
 func (r *racer) race(b *pair.Bench, solver int) {
 	figure, epochs := fmt.Sprintf("%s, as -s %d", r.loss, solver), 0
-	end, theirs, found := r.loosest(liblinearEnds, func(end float64) (pair.Turn, float64) { return r.theirs(solver, end, 1) })
+	end, theirs, found := r.loosest(liblinearEnds, func(end float64) (pair.Turn, float64) { return r.runTheirs(solver, end, 1) })
 	if !found {
 		b.Note("%s is not measured: LIBLINEAR's objective is not within %g of the least with -e %g", figure, more, liblinearEnds[len(liblinearEnds)-1])
 		return
 	}
 	gap, ours, found := r.loosest(ourEnds, func(gap float64) (pair.Turn, float64) {
-		turn, out := r.ours(gap, 1)
+		turn, out := r.runOurs(gap, 1)
 		epochs = len(out.Epochs)
 		return turn, objective(r.e, weights(out), r.cost)
 	})
@@ -150,8 +151,8 @@ func (r *racer) race(b *pair.Bench, solver int) {
 	}
 	ourTimes, theirTimes := repeats(ours.CPU), repeats(theirs.CPU)
 	for theirs.CPU <= long && (len(row.Ours.Turns) < b.Turns || len(row.Ours.Turns) < turnsMost && pair.Ratio(row.Ours, row.Peer, pair.CPU).Min < clear) {
-		a, _ := r.ours(gap, ourTimes)
-		p, _ := r.theirs(solver, end, theirTimes)
+		a, _ := r.runOurs(gap, ourTimes)
+		p, _ := r.runTheirs(solver, end, theirTimes)
 		row.Ours.Turns, row.Peer.Turns = append(row.Ours.Turns, a), append(row.Peer.Turns, p)
 	}
 	b.Add(row)

@@ -80,7 +80,7 @@ func (b *bench) asks(request string) bool {
 	return true
 }
 
-// digits is the images: speed against PyTorch, accuracy against 92 %.
+// digits measures images: speed against PyTorch, accuracy against 92 %.
 func (b *bench) digits() {
 	files := b.shelf.Digits(10_000)
 	train, test := b.read(files)

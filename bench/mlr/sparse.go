@@ -35,7 +35,7 @@ var (
 	dna    = grid{"dna", true, []bool{false}, []float64{0.03, 0.1, 0.3}, []float64{0.01, 0.03, 0.1, 0.3, 1, 10}, 1000, 95.0}
 )
 
-// text is documents: accuracy and time against scikit-learn, time to equal accuracy against Vowpal Wabbit.
+// text measures documents: accuracy and time against scikit-learn, time to equal accuracy against Vowpal Wabbit.
 func (b *bench) text() {
 	p := b.find(news)
 	train, test := b.read(p)
@@ -50,7 +50,7 @@ func (b *bench) find(g grid) sets.Pair {
 	return b.shelf.Find(g.name)
 }
 
-// tables is the small sets with few features.
+// tables measures the small sets with few features.
 func (b *bench) tables() {
 	if b.shelf.Generated() {
 		b.Note("letter and dna are left out: no --data")
@@ -159,7 +159,7 @@ func (b *bench) passes(p sets.Pair, train, test *data.Set) {
 	}
 }
 
-// readAndReach is our side: reading included, on one worker and one slot, to the end of the first epoch that is as
+// readAndReach runs our side: reading included, on one worker and one slot, to the end of the first epoch that is as
 // accurate on the test rows. Those are read before.
 func readAndReach(path string, test *data.Set, accuracy float64) bool {
 	set := pair.Must(data.Read(context.Background(), []string{path}, data.Examples, data.Options{Workers: 1}))

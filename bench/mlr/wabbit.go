@@ -62,7 +62,7 @@ func (w *wabbit) fit(passes int) pair.Turn {
 	return t
 }
 
-// side is reading and training, as its user would start it.
+// side returns reading and training, as its user would start it.
 func (w *wabbit) side(passes int) pair.Side {
 	name := fmt.Sprintf("Vowpal Wabbit, %d passes", passes)
 	if passes == 1 {

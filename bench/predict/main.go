@@ -66,7 +66,7 @@ func (m *measure) train() {
 	pair.Once("bellows train", m.program, nil, "train", "linear", train, "--cache", "off", "--out", m.model)
 }
 
-// madeRows are rows of the shape of a9a: a label and 14 of 123 features, one of each group, as text.
+// madeRows returns rows of the shape of a9a: a label and 14 of 123 features, one of each group, as text.
 func madeRows(n int) [][]byte {
 	groups := []int{5, 8, 5, 16, 7, 14, 6, 5, 2, 2, 2, 5, 5, 41} // values of each
 	r := rand.New(rand.NewPCG(9, 9))
@@ -89,7 +89,7 @@ func madeRows(n int) [][]byte {
 	return rows
 }
 
-// file has so many rows, which come again and again.
+// file writes so many rows, repeating them.
 func (m *measure) file(name string, rows int) string {
 	path := m.shelf.Path(name)
 	sets.Write(path, func(w *bufio.Writer) {
@@ -137,7 +137,7 @@ func (m *measure) rates() {
 	m.Note("load %s at the end", pair.Load())
 }
 
-// eval shows rows a second that are scored: the whole command, beside the one that predicts.
+// eval shows rows a second that are scored: the whole command, compared with the one that predicts.
 func (m *measure) eval() {
 	m.Section("bellows eval")
 	rows := m.rows()
@@ -209,7 +209,7 @@ func (m *measure) start() (address string, stop func()) {
 	}
 }
 
-// ask has clients ask until the time is over. It returns how long each question took, and all of them.
+// ask has clients ask until the time is over. It returns the time of each request, and of all.
 func ask(address string, body []byte, rows, clients int, long time.Duration) (took []time.Duration, wall time.Duration) {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
 	defer client.CloseIdleConnections()

@@ -1,12 +1,13 @@
 // Command quality shows what runs with our defaults come to, over seeds.
 //
-//   - classes: log-loss of softmax regression on test rows, mean and worst over the seeds, beside scikit-learn's logistic regression
-//     with C chosen by cross-validation on the training rows; and on sets that scikit-learn takes minutes for, beside what we had before.
-//   - topics: the likelihood of held-out documents where a topic model's run ends by itself, beside that of 200 epochs.
-//   - staleness: what a topic model pays for the same bits in every run: time and likelihood without staleness beside a staleness of 1.
+//   - classes: log-loss of softmax regression on test rows, mean and worst over the seeds, compared with scikit-learn's logistic regression
+//     with C chosen by cross-validation on the training rows; and on sets that scikit-learn takes minutes for, compared with what we had before.
+//   - topics: the likelihood of held-out documents where a topic model's run ends by itself, compared with that of 200 epochs.
+//   - staleness: what a topic model pays for the same bits in every run: time and likelihood without staleness compared with a staleness of 1.
 //
-// It needs an interpreter with scikit-learn (Debian's python3-sklearn, or another named by --python); without it recorded figures
-// are printed as such. Data are the sets named below --data; without --data, only rows made from a seed.
+// It needs an interpreter with scikit-learn (Debian's python3-sklearn, or another named by --python); without it
+// recorded figures are printed as such. Data are the sets named below --data; without --data, only rows made from a
+// seed.
 package main
 
 import (

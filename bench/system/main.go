@@ -1,8 +1,9 @@
-// Command system shows the price of the system: what tables, leases, commits and the audit cost beside the same loop
-// without them, what many executors to a core cost, and what a task allocates.
+// Command system shows the price of the system: what tables, leases, commits and the audit cost compared with the same
+// loop without them, what many executors to a core cost, and what a task allocates.
 //
-// It needs no peer: the other side is a bare loop in this program with the kernels, the order of visits, the precision and
-// the threads of the application. Data are ml-1m-liked and MNIST below --data; without --data, the like made from a seed.
+// It needs no peer: the other side is a bare loop in this program with the kernels, the order of visits, the precision
+// and the threads of the application. Data are ml-1m-liked and MNIST below --data; without --data, the like made from a
+// seed.
 package main
 
 import (
@@ -22,9 +23,9 @@ import (
 	"bellows/vec"
 )
 
-// What is wanted: at most 5 % beside the bare loop, at most 1.1 times the time with 16 executors to a core instead of one,
-// and no allocation in a task. One on a task's path would make at least one a task; what an epoch allocates for its
-// report comes to less than half.
+// What is wanted: at most 5 % compared with the bare loop, at most 1.1 times the time with 16 executors to a core
+// instead of one, and no allocation in a task. One on a task's path would make at least one a task; what an epoch
+// allocates for its report comes to less than half.
 const (
 	withinBare      = 1 / 1.05
 	withinExecutors = 1 / 1.1

@@ -37,7 +37,7 @@ const (
 func (c *cluster) up() error {
 	args := []string{"up", "--workers", strconv.Itoa(c.workers), "--servers", strconv.Itoa(c.servers), "--slots", "1", "--json"}
 	if c.network != nil {
-		args = append(args, "--listen", at(0)+":7070")
+		args = append(args, "--listen", addressOf(0)+":7070")
 	}
 	c.hear()
 	text, err := c.call(upMost, args...)
@@ -50,7 +50,7 @@ func (c *cluster) up() error {
 	return err
 }
 
-// number returns the number behind the first place of a text that reads so.
+// number returns the first number after a text.
 func number(text, behind string) (n int, err error) {
 	for i := range text {
 		if len(text)-i > len(behind) && text[i:i+len(behind)] == behind {
@@ -81,12 +81,12 @@ func (c *cluster) ready() error {
 // hear keeps what the cluster's log tells: that of a manager that was killed is taken away by the next one.
 func (c *cluster) hear() {
 	text, err := os.ReadFile(filepath.Join(c.state(), "bellows", "cluster", "manager.log"))
-	if err == nil { // there is none before the first
+	if err == nil { // none before the first
 		c.j.told = append(c.j.told, text...)
 	}
 }
 
-// gather has the other machines join, and waits until they have.
+// gather makes the other machines join, and waits until they have.
 func (c *cluster) gather() error {
 	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
 		if err := c.join(); err != nil { // one that was killed may have ended only now
@@ -95,7 +95,7 @@ func (c *cluster) gather() error {
 		s, err := c.status()
 		there := 0
 		for _, m := range s.Nodes {
-			if m.Host != at(0) && m.State != "gone" {
+			if m.Host != addressOf(0) && m.State != "gone" {
 				there++
 			}
 		}
@@ -108,8 +108,8 @@ func (c *cluster) gather() error {
 	}
 }
 
-// down ends the cluster.
-func (c *cluster) down() error {
+// takeDown ends the cluster.
+func (c *cluster) takeDown() error {
 	err := c.settle()
 	c.hear()
 	if c.network != nil {
@@ -138,7 +138,7 @@ func (c *cluster) call(within time.Duration, args ...string) (string, error) {
 	return text, err
 }
 
-// aside is a command beside that of the job.
+// aside is a command in addition to that of the job.
 type aside struct {
 	cmd  *exec.Cmd
 	out  string // file with what it says
@@ -197,7 +197,7 @@ func (a *aside) wait(within time.Duration) (string, error) {
 // answers are the exit codes by which a command may refuse what a job in trouble cannot do: unavailable, not allowed, a node that is not there any more, more nodes than splits, lost nodes, interrupted.
 var answers = []int{0, 69, 77, 64, 78, lostNodes, interrupted}
 
-// settle waits for the command that was given beside the job, and refuses what no command may answer.
+// settle waits for the command that runs in addition to the job, and refuses invalid answers.
 func (c *cluster) settle() error {
 	a := c.aside
 	if a == nil {
@@ -211,7 +211,8 @@ func (c *cluster) settle() error {
 	return nil
 }
 
-// inCluster makes the job one of a cluster of its own. Where that has links, its checkpoints are in a folder that all of its machines reach.
+// inCluster makes the job one of a cluster of its own. If that has links, its checkpoints are in a folder that all of
+// its machines reach.
 func (j *job) inCluster() {
 	j.cluster = &cluster{j: j, workers: 2 + j.rng.IntN(2), servers: j.rng.IntN(3)}
 	j.cluster.env = append(os.Environ(), "XDG_STATE_HOME="+j.cluster.state())
@@ -246,7 +247,7 @@ func (j *job) askCluster(l *life, wait bool, args ...string) (k came, err error)
 
 // drainNode asks for a node to leave.
 func (j *job) drainNode(l *life) (came, error) {
-	p := j.any(l)
+	p := j.anyOther(l)
 	if p.pid == 0 {
 		return nobody, nil
 	}
@@ -265,10 +266,11 @@ func (j *job) killScaling(l *life) (came, error) {
 	if k, _, err = l.await(time.Duration(j.rng.IntN(6))*time.Millisecond, nil); k == over || err != nil {
 		return k, err
 	}
-	return j.kill(l, j.any(l))
+	return j.kill(l, j.anyOther(l))
 }
 
-// killManager kills the process that has the cluster, and brings that up again: the job is interrupted, and goes on by itself, followed by the same command.
+// killManager kills the manager, and starts it again: the job is interrupted, and resumes, followed by the same
+// command.
 func (j *job) killManager(l *life) (came, error) { return j.fell(l, []process{j.cluster.manager}) }
 
 // killAll kills all that is of the cluster at once, as a power cut does, and brings it up again.
@@ -292,7 +294,7 @@ func (j *job) fell(l *life, list []process) (came, error) {
 		p.signal(syscall.SIGKILL)
 	}
 	if left := awaitEnd(list, noticeMost); left != nil {
-		return late, fmt.Errorf("%s, process %d, was killed, and lives", left[0].node, left[0].pid)
+		return late, fmt.Errorf("%s, process %d, was killed, and is alive", left[0].node, left[0].pid)
 	}
 	clear(l.nodes)
 	if err := j.cluster.up(); err != nil {
@@ -306,7 +308,7 @@ func (j *job) fell(l *life, list []process) (came, error) {
 	return j.goesOn(l)
 }
 
-// below are processes with all that descend from them.
+// below returns processes with all their descendants.
 func below(list []process) []process {
 	parents := map[int][]int{}
 	for _, pid := range pids() {
@@ -324,7 +326,8 @@ func below(list []process) []process {
 	return list
 }
 
-// killLeader kills the process that leads the job, and waits until the log tells what became of that. Where another follows while the nodes go on, these are the same processes as before.
+// killLeader kills the job's leader, and waits until the log has the outcome. If another one follows while the nodes
+// continue, these are the same processes as before.
 func (j *job) killLeader(l *life) (came, error) {
 	p, err := j.leads(l)
 	if err != nil {
@@ -398,7 +401,7 @@ func (c *cluster) status() (s status, err error) {
 		}
 		return s, json.Unmarshal([]byte(line), &s)
 	}
-	return s, fmt.Errorf("status: there is no line of JSON in %q", text)
+	return s, fmt.Errorf("status: no line of JSON in %q", text)
 }
 
 // agent draws the agent of a node that takes part in the job, with the node's name there.

@@ -11,8 +11,8 @@ import (
 
 // counts is what event logs tell, and nothing else: what was done to a job and left no trace in its log is in none of these.
 type counts struct {
-	Kills      map[string]int `json:"kills"`         // by who was killed: see the constants below
-	InClock    int            `json:"in_clock"`      // of them, when tasks were out whose updates had not counted
+	Kills      map[string]int `json:"kills"`         // by victim: see the constants below
+	InClock    int            `json:"in_clock"`      // kills while uncommitted tasks were out
 	InPlan     int            `json:"in_migration"`  // of them, between the decision that something moves and its end
 	Between    int            `json:"between_moves"` // of these, when a part of it had moved
 	Silent     int            `json:"silent"`        // nodes that were stopped or cut off for longer than a lease, and given up
@@ -22,18 +22,18 @@ type counts struct {
 	Drains     int            `json:"drains"` // decided: a node is to leave
 	Scales     int            `json:"scales"` // decided: other numbers of nodes
 	RolledBack int            `json:"rolled_back"`
-	TakenOver  int            `json:"taken_over"` // by another process that leads, while the nodes went on
+	TakenOver  int            `json:"taken_over"` // by another leader, while the nodes continued
 	Resumed    int            `json:"resumed"`    // by the same command
 	Joined     int            `json:"joined_later"`
 	Left       int            `json:"left"`
 	Full       int            `json:"cuts_without_room"` // checkpoints that were given up, since the disk was full
 }
 
-// Who was killed, as logs tell it.
+// Victims, as logs name them.
 const (
-	aWorker = "worker"               // the job went on without it
+	aWorker = "worker"               // the job continued without it
 	aHolder = "node that was needed" // it held tables, was leaving, or was the last to run tasks
-	aLeader = "process that leads"   // the same command went on, or began anew
+	aLeader = "process that leads"   // the same command resumed, or began anew
 	anAgent = "agent"                // with the process that the job had at its node
 
 	// Of the processes of a cluster, as its own log tells.
@@ -41,7 +41,8 @@ const (
 	aCluster = "all of a cluster" // as the job's log tells, of one each
 )
 
-// How sentences say that a node was killed, or fell silent, that it is lost with its agent, and that who leads a cluster's job is lost, or all of the cluster.
+// Sentences that say that a node was killed, or fell silent, that it is lost with its agent, and that a cluster job's
+// leader is lost, or all of the cluster.
 const (
 	byKill    = "signal: killed"
 	bySilence = "has been silent for"
@@ -86,7 +87,7 @@ func (c *counts) kill(who string, units int, p *plan) {
 	}
 }
 
-// lose counts who is lost, for a reason.
+// lose counts a loss, by its reason.
 func (c *counts) lose(reason, otherwise string, units int, p *plan) {
 	switch killed, silent := whom(reason, otherwise); {
 	case killed != "":
@@ -96,8 +97,9 @@ func (c *counts) lose(reason, otherwise string, units int, p *plan) {
 	}
 }
 
-// told counts what `up` says of a manager that has ended. Deaths of a manager with which all else died are in the job's log.
-func (c *counts) told(text []byte) {
+// countManagerDeaths counts the ends of managers that `up` reports. If all else died with a manager, the job's log has
+// the death.
+func (c *counts) countManagerDeaths(text []byte) {
 	managers := 0
 	for line := range bytes.Lines(text) {
 		if !bytes.HasPrefix(line, []byte("{")) && bytes.Contains(line, []byte("has ended without `down`")) { // the line of JSON says it again
@@ -109,8 +111,8 @@ func (c *counts) told(text []byte) {
 	}
 }
 
-// all returns all kills.
-func (c *counts) all() (n int) {
+// total returns the number of kills.
+func (c *counts) total() (n int) {
 	for _, k := range c.Kills {
 		n += k
 	}
@@ -137,10 +139,11 @@ type plan struct {
 	why         string
 }
 
-// ended are the kinds of events behind which a life of a run is over in order.
+// ended are the kinds of events after which an attempt of a run is over in order.
 var ended = []string{"finished", "failed", "lost", "interrupted"}
 
-// count reads the log of a run, with all its lives. behind says that the run was begun anew in another log when this one ended.
+// count reads the log of a run, with all its attempts. behind says that the run was begun anew in another log when this
+// one ended.
 func count(text []byte, behind bool) (c counts, err error) {
 	c.Kills = map[string]int{}
 	var p plan

@@ -13,7 +13,7 @@ import (
 // diskBytes is the size of the disk that checkpoints are written to where it is to become full.
 const diskBytes = 64 << 20
 
-// mayMount is why no disk can be made here; nil: one can.
+// mayMount returns why no disk can be made here; nil: one can.
 func mayMount(folder string) error {
 	at := filepath.Join(folder, "disk")
 	if err := mount(at); err != nil {
@@ -37,7 +37,8 @@ func unmount(at string) error {
 	return err
 }
 
-// fill has no room left where checkpoints are written, until some were given up for that, does something meanwhile, and makes room again.
+// fill fills the disk of checkpoints, until some were given up for that, does something meanwhile, and makes room
+// again.
 func (j *job) fill(l *life, meanwhile func() (came, error)) (c came, err error) {
 	name := filepath.Join(j.disk, "ballast")
 	f, err := os.Create(name)
@@ -68,7 +69,7 @@ func (j *job) fill(l *life, meanwhile func() (came, error)) (c came, err error) 
 // fullMost is how long no checkpoint need be given up on a full disk: some are written twice a minute, where the last took long.
 const fullMost = 4 * time.Second
 
-// noSpace reports whether an event tells that a checkpoint was given up, since there was no room for it.
+// noSpace reports whether an event says that a checkpoint was given up for lack of space.
 func noSpace(e event) bool {
 	return e.Kind == "waiting" && strings.Contains(e.Sentence, "was given up") && strings.Contains(e.Sentence, "no space is left")
 }

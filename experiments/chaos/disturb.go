@@ -15,15 +15,15 @@ type act struct {
 	long   int // how many times the epochs a job has to which it is done; 0: one
 }
 
-// world is where jobs run, with what can be done to them there. In the order of the list each act has its turn: the first acts of a job are those behind the ones that the job before
-// it in the same world has had. What follows them is drawn by weight.
+// world is where jobs run, with the acts possible there. The acts take turns in the order of the list: a job's first
+// acts follow those of the previous job in the same world. Later acts are drawn by weight.
 type world struct {
 	acts  []act
 	turns int // acts of a job that come in turn, in the long form; in the others all do
-	last  int // which act it is that always finds somebody, and brings others: for when several have found nobody
+	last  int // the act that is always possible, and brings other processes: for when several were impossible
 }
 
-// The worlds. What acts are drawn for is in their weight: servers and the process that leads cost a new start.
+// The worlds. Weights of acts reflect their cost: losing servers and leaders costs a new start.
 var (
 	ofCommand = &world{[]act{
 		{"kill a worker", 6, func(j *job, l *life) (came, error) { return j.kill(l, j.worker(l)) }, 0},
@@ -31,7 +31,7 @@ var (
 		{"kill while a node leaves", 8, (*job).killMoving, 0},
 		{"kill the command", 3, func(j *job, l *life) (came, error) { return j.kill(l, l.leads()) }, 0},
 		{"stop a process for a moment", 2, (*job).pause, 0},
-		{"have a node leave", 2, func(j *job, l *life) (came, error) { return j.drain(l, j.any(l), false) }, 0},
+		{"have a node leave", 2, func(j *job, l *life) (came, error) { return j.drain(l, j.anyOther(l), false) }, 0},
 		{"stop a node until it is given up", 1, (*job).freeze, 0},
 		{"stop the command until it is given up", 0, (*job).sleep, 0},
 	}, 1, 3}
@@ -44,7 +44,7 @@ var (
 		{"drain", 3, (*job).drainNode, 0},
 		{"scale", 4, func(j *job, l *life) (came, error) { return j.scale(l, false) }, 0},
 		{"stop who leads a cluster's job until it is given up", 0, (*job).sleep, 0},
-		{"kill a worker", 3, func(j *job, l *life) (came, error) { return j.kill(l, j.any(l)) }, 0},
+		{"kill a worker", 3, func(j *job, l *life) (came, error) { return j.kill(l, j.anyOther(l)) }, 0},
 		{"stop the manager beyond its lease", 0, (*job).outliveLease, 2},
 		{"stop a process for a moment", 2, (*job).pause, 0},
 		{"stop an agent until it is given up", 0, (*job).stopAgent, 3},
@@ -62,7 +62,7 @@ var (
 		{"cut two machines from each other", 2, func(j *job, l *life) (came, error) { return j.cutLink(l, apartOnly, true) }, 0},
 		{"kill an agent", 2, (*job).killAgent, 0},
 		{"kill who leads a cluster's job", 2, (*job).killLeader, 0},
-		{"kill a worker", 3, func(j *job, l *life) (came, error) { return j.kill(l, j.any(l)) }, 0},
+		{"kill a worker", 3, func(j *job, l *life) (came, error) { return j.kill(l, j.anyOther(l)) }, 0},
 		{"kill all at once", 0, (*job).killAll, 0},
 		{"drain", 1, (*job).drainNode, 0},
 	}, 2, 9}
@@ -86,7 +86,8 @@ var (
 	rowOfShort = []*world{ofCommand, ofCluster, ofLinks, ofDisk, ofCluster}
 )
 
-// disturb does what is drawn to a life of the job, until enough has been done to the job. What finds nobody to be done to is not counted, and something else is drawn.
+// disturb performs drawn acts on an attempt of the job, until the job has had enough. An impossible act is not counted,
+// and another is drawn.
 func (j *job) disturb(l *life) (came, error) {
 	c, _, err := l.await(noticeMost, func(e event) bool { return e.Kind == "joined" })
 	if c == late && err == nil {
@@ -113,7 +114,7 @@ func (j *job) disturb(l *life) (came, error) {
 	return c, err
 }
 
-// draw returns the act whose turn it is, and when those are over one that is drawn.
+// draw returns the next act in turn, and after the last turn a random one.
 func (j *job) draw() act {
 	if j.turns > 0 {
 		j.turns--
@@ -133,7 +134,8 @@ func (j *job) draw() act {
 	panic("the weights are not what they were")
 }
 
-// moment waits for when something is to be done: after some time, right behind a checkpoint or an epoch, or when nodes have just joined.
+// moment waits for the time of an act: after some time, right after a checkpoint or an epoch, or when nodes have just
+// joined.
 func (j *job) moment(l *life) (came, error) {
 	within := time.Duration(j.rng.IntN(400)) * time.Millisecond
 	var wanted func(event) bool
@@ -163,7 +165,7 @@ func (j *job) server(l *life) process {
 	return j.among(slices.DeleteFunc(l.others(), func(p process) bool { return !j.serves(p) }))
 }
 
-func (j *job) any(l *life) process { return j.among(l.others()) }
+func (j *job) anyOther(l *life) process { return j.among(l.others()) }
 
 // among draws a process; of none it is none.
 func (j *job) among(list []process) process {
@@ -214,7 +216,7 @@ func (j *job) goesOn(l *life) (came, error) {
 	return c, err
 }
 
-// drain has a node leave, as who is told to end does; moving: it returns as soon as that has been decided.
+// drain makes a node leave, as after a request to end; moving: it returns as soon as that has been decided.
 func (j *job) drain(l *life, p process, moving bool) (came, error) {
 	if p.pid == 0 {
 		return nobody, nil
@@ -230,9 +232,9 @@ func (j *job) drain(l *life, p process, moving bool) (came, error) {
 	return c, err
 }
 
-// killMoving kills somebody while a node leaves: that node, another one, or the command.
+// killMoving kills a process while a node leaves: that node, another one, or the command.
 func (j *job) killMoving(l *life) (came, error) {
-	leaver := j.any(l)
+	leaver := j.anyOther(l)
 	if j.servers > 1 && j.rng.IntN(2) == 0 {
 		leaver = j.server(l)
 	}
@@ -254,7 +256,7 @@ func (j *job) killMoving(l *life) (came, error) {
 
 // pause stops a process for less than a lease.
 func (j *job) pause(l *life) (came, error) {
-	p := j.any(l)
+	p := j.anyOther(l)
 	if j.rng.IntN(3) == 0 {
 		var err error
 		if p, err = j.leads(l); err != nil {
@@ -272,7 +274,7 @@ func (j *job) pause(l *life) (came, error) {
 
 // freeze stops a node until it is given up, and lets it wake then.
 func (j *job) freeze(l *life) (came, error) {
-	p := j.any(l)
+	p := j.anyOther(l)
 	if p.pid == 0 || !p.signal(syscall.SIGSTOP) {
 		return nobody, nil
 	}

@@ -43,8 +43,8 @@ const (
 	actsMost   = 14               // that are done to it
 	shortMost  = 5                // in the form of a minute
 	quickMost  = 3                // in that of the tests
-	endMost    = 15 * time.Second // until each of its processes has ended behind it
-	anewMost   = 3                // draws that find nobody to be done to, one after the other
+	endMost    = 15 * time.Second // until each of its processes has ended after it
+	anewMost   = 3                // consecutive impossible draws
 )
 
 // job is one job, with all that is done to it.
@@ -56,19 +56,19 @@ type job struct {
 	processes int
 	servers   int // of these; 0: the process that leads has the tables, or all have
 	words     []string
-	folder    string // of its own: the run's is in it
+	folder    string // of the job: the run's is in it
 	acts      int    // what was done so far
 	most      int
 	done      []string // what that was, for people
 	world     *world
-	turn      int      // of which act of the world it is
+	turn      int      // the world's next act
 	turns     int      // acts that come in turn, yet
 	cluster   *cluster // nil: its processes are the command's
 	disk      string   // a small one for its checkpoints; empty: they are in its folder
 	hits      hits     // what the kernel tells of its links
 	told      []byte   // by its cluster: what `up` has said, and the logs of managers
 	unchanged int      // times that another process led it, and all others were the same
-	orphan    bool     // who led it was killed when all was stored, and before it had said so: nobody has its audit, and nobody has tidied up
+	orphan    bool     // its leader was killed after storing all, and before reporting it: the audit is lost, and the folder is not cleaned
 	frozen    []process
 	woke      bool // the manager was stopped in the life before: `scale` may be answered before it notices that its agents have ended
 	seen      []process
@@ -107,7 +107,7 @@ func newJob(b *bench, number int) *job {
 	return j
 }
 
-// place gives the job its world, and the acts whose turn it is there.
+// place gives the job its world, and the next acts there.
 func (j *job) place() {
 	row := rowOfFull
 	if !j.full {
@@ -170,7 +170,7 @@ func (j *job) run() (counts, error) {
 		err = fmt.Errorf("its command was called %d times, and it is not over", livesMost)
 	}
 	if j.cluster != nil {
-		err = errors.Join(err, j.cluster.down())
+		err = errors.Join(err, j.cluster.takeDown())
 	}
 	if err == nil {
 		err = j.hold()
@@ -248,10 +248,11 @@ func (j *job) live(within time.Duration) (again bool, err error) {
 	}
 }
 
-// lostNodes is the exit code of a job that has ended by the loss of nodes: the same command goes on.
+// lostNodes is the exit code of a job that ended by the loss of nodes: the same command resumes it.
 const lostNodes = 75
 
-// interrupted is that of a job whose cluster has gone, unavailable that of a command whose manager says nothing, likewise.
+// interrupted is the exit code of a job whose cluster has gone, unavailable that of a command whose manager does not
+// answer.
 const (
 	interrupted = 130
 	unavailable = 69
@@ -277,7 +278,7 @@ func (j *job) count() (c counts, err error) {
 		err = errors.Join(err, wrong)
 		c.add(one)
 	}
-	c.told(j.told)
+	c.countManagerDeaths(j.told)
 	return c, err
 }
 
@@ -292,7 +293,7 @@ func (j *job) hold() error {
 		return err
 	}
 	if !bytes.Equal(got, want) {
-		return errors.New("the model is not that of a run that nobody disturbed")
+		return errors.New("the model is not that of an undisturbed run")
 	}
 	if text, err := exec.Command(j.program, "events", filepath.Join(j.folder, "run"), "--verify").CombinedOutput(); err != nil {
 		return fmt.Errorf("its log does not hold: %w; %s", err, text)

@@ -21,8 +21,9 @@ import (
 
 // life is one call of a job's command, from its start until it has ended.
 //
-// States: running; over, when the command has ended and all that it wrote was read. Only the goroutine that called start uses it, but for what mu guards:
-// another one reads what the command writes, so that the command is never kept waiting by who watches it.
+// States: running; over, when the command has ended and all that it wrote was read. Only the goroutine that called
+// start uses it, except what mu guards: another one reads the command's output, so that a slow observer never blocks
+// the command.
 type life struct {
 	cmd   *exec.Cmd
 	began time.Time
@@ -35,7 +36,7 @@ type life struct {
 	mine  bool               // its end was brought about: a signal to the process that leads
 	quiet time.Duration      // how long it may say nothing
 	hurt  bool               // nodes were taken from it, so that it may end by their loss
-	mute  bool               // the manager was stopped for so long that who asks it gives up
+	mute  bool               // the manager was stopped for so long that its callers give up
 
 	mu     sync.Mutex
 	events []event
@@ -70,7 +71,7 @@ type process struct {
 	started string
 }
 
-// startedAt returns when a process started, in the system's ticks; empty: there is none, or it has ended and is only
+// startedAt returns when a process started, in the system's ticks; empty: it does not exist, or it has ended and was
 // not waited for.
 func startedAt(pid int) string {
 	fields := stat(pid)
@@ -91,7 +92,7 @@ func stat(pid int) []string {
 	if err != nil {
 		return nil
 	}
-	_, rest, _ := strings.Cut(string(text), ") ") // behind the name, which may have anything in it
+	_, rest, _ := strings.Cut(string(text), ") ") // after the name, which may contain anything
 	return strings.Fields(rest)
 }
 
@@ -114,7 +115,8 @@ func (p process) alive() bool { return p.started != "" && startedAt(p.pid) == p.
 // signal sends a signal, unless the process has ended.
 func (p process) signal(s syscall.Signal) bool { return p.alive() && syscall.Kill(p.pid, s) == nil }
 
-// start calls a command, in a session of its own: what this program is sent by a terminal is not for it. What it writes to standard error is appended to a file.
+// start calls a command in a session of its own: signals of this program's terminal do not reach it. Its standard error
+// is appended to a file.
 func start(folder string, quiet time.Duration, env []string, args ...string) (*life, error) {
 	said, err := os.OpenFile(filepath.Join(folder, "said"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
 	if err != nil {
@@ -175,20 +177,20 @@ func (l *life) take() (e event, ok bool) {
 	return l.events[l.next-1], true
 }
 
-// What a wait comes to.
+// came is the outcome of a wait.
 type came int
 
 const (
 	met    came = iota // what was waited for
 	late               // the time has passed
 	over               // the command has ended
-	nobody             // there is none to whom it could be done
+	nobody             // no process it could be done to
 )
 
 // silentMost is how long a job may say nothing at all. Each that is run here says something several times a second, unless it is stopped, for less than this.
 const silentMost = 90 * time.Second
 
-// errHangs is that a job does not go on.
+// errHangs is the error of a job without progress.
 var errHangs = errors.New("the job hangs")
 
 // await looks at events as they come until one is wanted, the time has passed, or the command has ended.
@@ -224,7 +226,7 @@ func (l *life) await(within time.Duration, wanted func(event) bool) (came, event
 	}
 }
 
-// patience returns how long it may say nothing from now on. What it says first has another bound: that its processes
+// patience returns how long the job may be silent from now on. Its first output has another bound: its processes must
 // join.
 func (l *life) patience() time.Duration {
 	if l.news.IsZero() {
@@ -272,7 +274,8 @@ func (l *life) leads() process {
 // code returns how the command has ended: -1 is by a signal.
 func (l *life) code() int { return l.cmd.ProcessState.ExitCode() }
 
-// dump has all processes of a job that hangs write down what their goroutines do, and end; those that do not are killed.
+// dump makes all processes of a hanging job write the stacks of their goroutines, and end; those that do not are
+// killed.
 func (l *life) dump() {
 	list := append(l.others(), l.leads(), process{"command", l.cmd.Process.Pid, startedAt(l.cmd.Process.Pid)})
 	for _, p := range list {

@@ -1,8 +1,11 @@
-// Command chaos trains mf, mlr and lda in real processes, one job after the other, while it kills, stops and takes away their nodes as a seed draws: signal 9 to workers, to nodes that hold
-// tables and to the command itself, which is then given again; stops for a moment, and for longer than a lease; nodes that leave, and kills while they do.
+// Command chaos trains mf, mlr and lda in real processes, one job after the other, while it kills, stops and removes
+// their nodes as a seed draws. It sends signal 9 to workers, to nodes that hold tables and to the command itself, which
+// is then repeated. It stops them for a moment, and for longer than a lease. Nodes leave, and are killed while they do.
 //
-// Each job must end, by exit codes as documented, with an exact audit, a log that `events --verify` takes and the model of an undisturbed run, bit for bit, and no process of it may be left. One that hangs
-// is a failure: its processes write down what their goroutines do, and what is left of it is kept. What was done is counted from the event logs alone.
+// Each job must end, with documented exit codes, with an exact audit, a log that `events --verify` accepts and the
+// model of an undisturbed run, bit for bit, and none of its processes may be left. A job that hangs is a failure: its
+// processes write the stacks of their goroutines, and its remains are kept. What was done is counted from the event
+// logs alone.
 package main
 
 import (
@@ -21,7 +24,7 @@ import (
 	"bellows/experiments/internal/report"
 )
 
-// What is wanted of the long form.
+// The goals of the long form.
 const (
 	wantKills      = 300
 	wantMigrations = 300
@@ -55,7 +58,7 @@ func main() {
 	flag.StringVar(&b.program, "program", "", "a built `bellows` (default: it is built)")
 	report.Main("chaos", func(r *report.Run) (*report.Outcome, error) {
 		b.quick = r.Quick
-		return b.all(r, time.Duration(seconds*float64(time.Second)), only)
+		return b.runJobs(r, time.Duration(seconds*float64(time.Second)), only)
 	})
 }
 
@@ -67,7 +70,7 @@ type figures struct {
 	Equal   int     `json:"equal"` // models that are those of an undisturbed run, bit for bit, with an exact audit and a log that holds
 	counts
 	hits
-	Unchanged int                       `json:"nodes_unchanged"` // of jobs that were taken over: those whose nodes were all the same processes then, as the system tells
+	Unchanged int                       `json:"nodes_unchanged"` // of jobs that were taken over: those with the same processes at all nodes, by the system
 	Acts      map[string]map[string]int `json:"acts"`            // what was done, by application
 	Load      []string                  `json:"load"`            // of the machine, at the beginning and at the end
 	Fails     []string                  `json:"failed"`          // jobs, and why
@@ -87,8 +90,8 @@ func build(program string) error {
 	return nil
 }
 
-// all runs jobs.
-func (b *bench) all(r *report.Run, long time.Duration, only int) (o *report.Outcome, err error) {
+// runJobs runs jobs.
+func (b *bench) runJobs(r *report.Run, long time.Duration, only int) (o *report.Outcome, err error) {
 	if b.folder, err = os.MkdirTemp("", "bellows-chaos-"); err != nil {
 		return nil, err
 	}
@@ -136,7 +139,7 @@ func (b *bench) all(r *report.Run, long time.Duration, only int) (o *report.Outc
 		}
 		f.Seconds = time.Since(began).Seconds()
 		p.point(f)
-		r.Say("job %d, %s: %s; in all %d kills, %d migrations", n, j.app.name, strings.Join(j.done, ", "), f.all(), f.Migrations)
+		r.Say("job %d, %s: %s; in all %d kills, %d migrations", n, j.app.name, strings.Join(j.done, ", "), f.total(), f.Migrations)
 		if wrong != nil && len(f.Fails) == 0 {
 			return nil, wrong
 		}
@@ -152,7 +155,7 @@ func (b *bench) all(r *report.Run, long time.Duration, only int) (o *report.Outc
 
 // enough reports whether all that is wanted of the long form was reached.
 func (f *figures) enough() bool {
-	return f.all() >= wantKills && f.Migrations >= wantMigrations && f.InClock*wantInClock >= f.all() && f.InPlan >= wantInside && f.Kills[aLeader] >= wantLeading
+	return f.total() >= wantKills && f.Migrations >= wantMigrations && f.InClock*wantInClock >= f.total() && f.InPlan >= wantInside && f.Kills[aLeader] >= wantLeading
 }
 
 // least returns how many jobs there are, whatever they take: one of each application, and but for the tests one in each
@@ -164,7 +167,7 @@ func (b *bench) least() int {
 	return len(rowOfShort)
 }
 
-// say prints what was done, beside what is wanted.
+// say prints what was done, next to the goals.
 func (b *bench) say(r *report.Run, f *figures) {
 	r.Say("%d jobs in %.0f s, load %s: %d with the model of an undisturbed run, bit for bit, an exact audit and a log that holds", f.Jobs, f.Seconds, strings.Join(f.Load, " and "), f.Equal)
 	of := func(n int) string {
@@ -173,7 +176,7 @@ func (b *bench) say(r *report.Run, f *figures) {
 		}
 		return ""
 	}
-	r.Say("counted from the logs: %d kills%s", f.all(), of(wantKills))
+	r.Say("counted from the logs: %d kills%s", f.total(), of(wantKills))
 	for _, who := range []string{aWorker, aHolder, aLeader, anAgent, aManager, aCluster} {
 		want := ""
 		if who == aLeader {
@@ -181,10 +184,10 @@ func (b *bench) say(r *report.Run, f *figures) {
 		}
 		r.Say("  %6d %s%s", f.Kills[who], who, want)
 	}
-	r.Say("  %d in a clock with updates that had not counted%s, %d inside a migration%s, %d of these with a part of it moved", f.InClock, of(f.all()/wantInClock), f.InPlan, of(wantInside), f.Between)
+	r.Say("  %d in a clock with updates that had not counted%s, %d inside a migration%s, %d of these with a part of it moved", f.InClock, of(f.total()/wantInClock), f.InPlan, of(wantInside), f.Between)
 	r.Say("  %d migrations%s: %d splits, %d partitions; %d drains, %d scales; %d nodes left, %d came", f.Migrations, of(wantMigrations), f.Splits, f.Partitions, f.Drains, f.Scales, f.Left, f.Joined)
-	r.Say("  %d nodes given up for their silence, %d rollbacks, %d runs gone on with by the same command", f.Silent, f.RolledBack, f.Resumed)
-	r.Say("  %d times another process led while the nodes went on; %d times these were the same processes, as the system tells", f.TakenOver, f.Unchanged)
+	r.Say("  %d nodes given up for their silence, %d rollbacks, %d runs resumed by the same command", f.Silent, f.RolledBack, f.Resumed)
+	r.Say("  %d times another process led while the nodes continued; %d times these were the same processes, by the system", f.TakenOver, f.Unchanged)
 	r.Say("  %d checkpoints given up on a full disk", f.Full)
 	r.Say("counted by the kernel: %d packets dropped, %d that waited for a narrow link, %d connections reset", f.Dropped, f.Waited, f.Reset)
 	r.Say("what was done, by application")
@@ -215,7 +218,7 @@ func (b *bench) names() (list []string) {
 	return list
 }
 
-// load is that of the machine.
+// load returns that of the machine.
 func load() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -225,7 +228,7 @@ func load() string {
 	return one
 }
 
-// quiet returns the model of a run that nobody disturbs, in one process.
+// quiet returns the model of an undisturbed run, in one process.
 func (b *bench) quiet(a application) ([]byte, error) {
 	name := fmt.Sprint(a.name, "-", a.epochs)
 	if m := b.models[name]; m != nil {
@@ -253,7 +256,7 @@ type answer struct {
 	}
 }
 
-// audited refuses an answer whose audit is not exact.
+// audited refuses an answer without an exact audit.
 func audited(line string) error {
 	var a answer
 	if err := json.Unmarshal([]byte(line), &a); err != nil {

@@ -14,14 +14,15 @@ import (
 	"bellows/experiments/internal/report"
 )
 
-// TestJobsSurvive runs a job of each application while it is disturbed. What is done to them a seed draws, when it hits them this machine's speed decides, and what is wanted neither.
+// TestJobsSurvive disturbs a job of each application. A seed draws the acts; their moments depend on this machine's
+// speed; the goals depend on neither.
 func TestJobsSurvive(t *testing.T) {
 	b := &bench{seed: 5, models: map[string][]byte{}, quick: true, silent: silentMost}
-	o, err := b.all(&report.Run{Out: io.Discard, Quick: true}, 0, -1)
+	o, err := b.runJobs(&report.Run{Out: io.Discard, Quick: true}, 0, -1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := o.Figures.(*figures); f.Jobs != len(applications) || f.Equal != f.Jobs || f.all() == 0 || len(o.Pictures) != 1 {
+	if f := o.Figures.(*figures); f.Jobs != len(applications) || f.Equal != f.Jobs || f.total() == 0 || len(o.Pictures) != 1 {
 		t.Errorf("%+v", f)
 	}
 }
@@ -61,11 +62,11 @@ func TestLogsAreCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got.told([]byte("a cluster that was up here has ended without `down` (its manager was process 1); what it left is taken away\n" +
+	got.countManagerDeaths([]byte("a cluster that was up here has ended without `down` (its manager was process 1); what it left is taken away\n" +
 		"a cluster that was up here has ended without `down`; what it left is taken away\n" +
 		`{"cluster":"127.0.0.1:7070","sentences":["a cluster that was up here has ended without ` + "`down`" + `; what it left is taken away"]}` + "\n"))
 	if got.Kills[aWorker] != 1 || got.Kills[aHolder] != 2 || got.Kills[aLeader] != 3 || got.TakenOver != 1 || got.Kills[anAgent] != 2 || got.Kills[aCluster] != 1 || got.Kills[aManager] != 1 ||
-		got.all() != 10 || got.InClock != 4 || got.InPlan != 1 || got.Between != 1 || got.Silent != 2 || got.Full != 1 ||
+		got.total() != 10 || got.InClock != 4 || got.InPlan != 1 || got.Between != 1 || got.Silent != 2 || got.Full != 1 ||
 		got.Migrations != 2 || got.Splits != 2 || got.Partitions != 1 || got.Drains != 1 || got.Scales != 1 || got.RolledBack != 4 || got.Resumed != 2 || got.Joined != 1 || got.Left != 1 {
 		t.Errorf("%+v", got)
 	}
@@ -108,8 +109,8 @@ func TestEachActHasItsTurn(t *testing.T) {
 	}
 }
 
-// TestWhatIsDoneAtLastFindsSomebody names the acts that are done where others have found nobody.
-func TestWhatIsDoneAtLastFindsSomebody(t *testing.T) {
+// TestLastActIsAlwaysPossible names the acts that replace impossible ones.
+func TestLastActIsAlwaysPossible(t *testing.T) {
 	t.Parallel()
 	for w, name := range map[*world]string{ofCommand: "kill the command", ofCluster: "scale", ofLinks: "kill who leads a cluster's job", ofDisk: "fill the disk, and kill the command"} {
 		if got := w.acts[w.last].name; got != name {
@@ -118,8 +119,8 @@ func TestWhatIsDoneAtLastFindsSomebody(t *testing.T) {
 	}
 }
 
-// TestAnAuditThatIsNotExactIsRefused gives answers of which one only is right.
-func TestAnAuditThatIsNotExactIsRefused(t *testing.T) {
+// TestInexactAuditIsRefused gives answers; only one is right.
+func TestInexactAuditIsRefused(t *testing.T) {
 	t.Parallel()
 	for answer, right := range map[string]bool{
 		`{"audit":{"sent":3,"applied":3,"dropped":0,"disagreements":[]}}`:      true,
@@ -135,7 +136,7 @@ func TestAnAuditThatIsNotExactIsRefused(t *testing.T) {
 	}
 }
 
-// TestAnotherModelIsRefused has a job leave a model that has one bit of another.
+// TestAnotherModelIsRefused changes one bit of a job's model.
 func TestAnotherModelIsRefused(t *testing.T) {
 	t.Parallel()
 	b := &bench{folder: t.TempDir(), models: map[string][]byte{"mf-900": {1, 2, 7}}}
@@ -146,12 +147,13 @@ func TestAnotherModelIsRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(j.folder, "run", "model.safetensors"), []byte{1, 2, 3}, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.hold(); err == nil || !strings.Contains(err.Error(), "not that of a run that nobody disturbed") {
+	if err := j.hold(); err == nil || !strings.Contains(err.Error(), "not that of an undisturbed run") {
 		t.Errorf("it is taken: %v", err)
 	}
 }
 
-// TestAJobThatHangsIsAFailure runs a program that joins and says nothing more: it is told to write down what it does, and the failure names it.
+// TestAJobThatHangsIsAFailure runs a program that joins and is silent from then on: it is asked to write its stacks,
+// and the failure names it.
 func TestAJobThatHangsIsAFailure(t *testing.T) {
 	t.Parallel()
 	b := &bench{folder: t.TempDir(), silent: time.Millisecond}

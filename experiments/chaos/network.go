@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// network is a cluster whose nodes are in network namespaces of their own, on one bridge: the manager and a worker in the first, and in each other one a worker that has
-// joined. Its links can be cut and made narrow.
+// network is a cluster whose nodes are in network namespaces of their own, on one bridge: the manager and a worker in
+// the first, and in each other one a worker that has joined. Its links can be cut and made narrow.
 type network struct {
 	spaces []string
 	joined []*aside // by namespace; the first has none
@@ -21,8 +21,8 @@ type network struct {
 // apart is how many other namespaces there are.
 const apart = 2
 
-// at returns the address of a namespace. No other one of the machine is reached from there.
-func at(i int) string { return fmt.Sprintf("10.91.0.%d", i+1) }
+// addressOf returns the address of a namespace. It reaches no other one of the machine.
+func addressOf(i int) string { return fmt.Sprintf("10.91.0.%d", i+1) }
 
 // ip carries out a command of iproute2.
 func ip(words string) error {
@@ -41,7 +41,7 @@ func command(words ...string) (string, error) {
 	return string(said), err
 }
 
-// mayNetwork is why no network namespaces can be made here; nil: they can.
+// mayNetwork returns why no network namespaces can be made here; nil: they can.
 func mayNetwork() error {
 	for _, tool := range []string{"ip", "tc", "ss", "nft"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -80,7 +80,7 @@ func newNetwork(name string) (n *network, err error) {
 		for _, chain := range []string{"input", "output"} {
 			steps = append(steps, "netns exec "+s+" nft add table "+rules, fmt.Sprintf("netns exec %s nft add chain %s %s { type filter hook %s priority 0 ; }", s, rules, chain, chain))
 		}
-		for _, step := range append(steps, "-n "+s+" addr add "+at(i)+"/24 dev "+device, "-n "+s+" link set "+device+" up") {
+		for _, step := range append(steps, "-n "+s+" addr add "+addressOf(i)+"/24 dev "+device, "-n "+s+" link set "+device+" up") {
 			if err := ip(step); err != nil {
 				return n, err
 			}
@@ -120,7 +120,7 @@ const (
 	apartOnly      // what passes between the two machines that have joined
 )
 
-// cut has packets of a machine dropped, by rules on what comes and what goes.
+// cut drops packets of a machine, by rules on incoming and outgoing ones.
 func (n *network) cut(i int, comes, goes bool, only string) (err error) {
 	for _, side := range []struct {
 		wanted              bool
@@ -145,7 +145,7 @@ func (n *network) whole(i int) (dropped int, err error) {
 	for rest, there := text, true; there; {
 		if _, rest, there = strings.Cut(rest, "counter packets "); there {
 			var k int
-			_, _ = fmt.Sscanf(rest, "%d", &k) // of what is no number there are none
+			_, _ = fmt.Sscanf(rest, "%d", &k) // 0 if it is no number
 			dropped += k
 		}
 	}
@@ -183,7 +183,7 @@ func (n *network) wide(i int) (waited int, err error) {
 	return waited, err
 }
 
-// join has the other namespaces join the cluster, where none of theirs runs.
+// join makes the other namespaces join the cluster, if none of their agents runs.
 func (c *cluster) join() error {
 	n := c.network
 	token, err := os.ReadFile(filepath.Join(c.state(), "bellows", "cluster", "token"))
@@ -199,7 +199,7 @@ func (c *cluster) join() error {
 			}
 		}
 		env := append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(c.j.folder, fmt.Sprint("state-", i)), "BELLOWS_TOKEN="+strings.TrimSpace(string(token)))
-		if n.joined[i], err = c.giveIn(i, env, "join", at(0)+":7070", "--slots", "1"); err != nil {
+		if n.joined[i], err = c.giveIn(i, env, "join", addressOf(0)+":7070", "--slots", "1"); err != nil {
 			return err
 		}
 	}
@@ -231,7 +231,8 @@ func (h *hits) add(o hits) {
 	h.Dropped, h.Waited, h.Reset = h.Dropped+o.Dropped, h.Waited+o.Waited, h.Reset+o.Reset
 }
 
-// cutLink cuts a link: for less than a lease, or for as long as it takes to give up who is behind it, which may be more than one node of the job, or none.
+// cutLink cuts a link: for less than a lease, or until the nodes on its other side are given up, which may be several
+// nodes of the job, or none.
 func (j *job) cutLink(l *life, which ways, long bool) (k came, err error) {
 	n, i := j.cluster.network, 1+j.rng.IntN(apart)
 	comes, goes, only := true, true, ""
@@ -240,7 +241,7 @@ func (j *job) cutLink(l *life, which ways, long bool) (k came, err error) {
 		comes = j.rng.IntN(2) == 0
 		goes = !comes
 	case apartOnly:
-		only = at(apart + 1 - i)
+		only = addressOf(apart + 1 - i)
 	}
 	if err := n.cut(i, comes, goes, only); err != nil {
 		return late, err
@@ -254,7 +255,7 @@ func (j *job) cutLink(l *life, which ways, long bool) (k came, err error) {
 	}
 	k, _, err = l.await(within, wanted)
 	if k == met {
-		k, _, err = l.await(time.Duration(j.rng.IntN(1500))*time.Millisecond, nil) // the job goes on without it, and it wakes
+		k, _, err = l.await(time.Duration(j.rng.IntN(1500))*time.Millisecond, nil) // the job continues without it, and it wakes
 	}
 	dropped, wrong := n.whole(i)
 	j.hits.Dropped += dropped
@@ -264,14 +265,14 @@ func (j *job) cutLink(l *life, which ways, long bool) (k came, err error) {
 	return j.goesOn(l)
 }
 
-// longCut is how long a link is cut at most: the nodes behind it are given up sooner, if there are any.
+// longCut is the longest cut of a link: nodes on its other side are given up sooner.
 const longCut = 6 * time.Second
 
 // resetConnections ends connections of a machine: those of the job, which are made again and resumed, or all of them, its agent's to the manager too.
 func (j *job) resetConnections(l *life) (came, error) {
 	but := "7070"
 	if j.rng.IntN(6) == 0 {
-		but, l.mine = "0", true // who has lost its manager ends
+		but, l.mine = "0", true // an agent without a manager ends
 	}
 	ended, err := j.cluster.network.reset(j.rng.IntN(apart+1), but)
 	j.hits.Reset += ended
@@ -293,7 +294,7 @@ func (j *job) narrowly(do func() (came, error)) (came, error) {
 	return c, errors.Join(err, wrong)
 }
 
-// narrowMoving has a node leave over a narrow link, or from behind one.
+// narrowMoving makes a node leave over a narrow link.
 func (j *job) narrowMoving(l *life) (came, error) {
 	return j.narrowly(func() (came, error) {
 		c, err := j.drainNode(l)

@@ -8,7 +8,7 @@ type picture struct{ kills, inClock, leading, migrations []chart.Point }
 // point adds where the figures are now.
 func (p *picture) point(f *figures) {
 	at := func(n int) chart.Point { return chart.Point{X: f.Seconds, Y: float64(n)} }
-	p.kills, p.inClock = append(p.kills, at(f.all())), append(p.inClock, at(f.InClock))
+	p.kills, p.inClock = append(p.kills, at(f.total())), append(p.inClock, at(f.InClock))
 	p.leading, p.migrations = append(p.leading, at(f.Kills[aLeader])), append(p.migrations, at(f.Migrations))
 }
 

@@ -1,8 +1,10 @@
-// Command executors repeats Litz's Figure 2: the time of an epoch with 1 to 16 executors on each compute slot, beside that with one. A job that is to
-// spread over more machines later is cut into more splits than it has slots at first, so that this is what elasticity costs a job that never uses it.
+// Command executors repeats Litz's Figure 2: the time of an epoch with 1 to 16 executors on each compute slot, compared
+// with that with one. A job that is to spread over more machines later is cut into more splits than it has slots at
+// first, so that this is what elasticity costs a job that never uses it.
 //
-// Every turn trains once with each number, one after the other, in one process; the first number once more at the end of the turn, so that
-// the noise of the measurement stands beside the figures. An epoch's figure is processor time, since the machine may have other work, and wall time beside it.
+// Every turn trains once with each number, one after the other, in one process; the first number once more at the end
+// of the turn, so that the noise of the measurement stands next to the figures. An epoch's figure is processor time,
+// since the machine may have other work, with wall time next to it.
 package main
 
 import (
@@ -74,13 +76,13 @@ func (p *plan) orders(quick bool) []subject.Order {
 // wanted is how much longer an epoch may take with the most executors.
 var wanted = map[string]float64{"mlr": 1.1, "lda": 1.2}
 
-// row is a number of executors on a slot beside one.
+// row is a number of executors on a slot compared with one.
 type row struct {
 	App       string          `json:"app"`
 	Executors int             `json:"executors_per_slot"`
 	Again     bool            `json:"again"`       // the first number, once more
 	CPU       report.Interval `json:"cpu_ratio"`   // processor time of an epoch over that of the same turn with the first number
-	Wall      report.Interval `json:"wall_ratio"`  // likewise
+	Wall      report.Interval `json:"wall_ratio"`  // wall time in the same ratio
 	Seconds   float64         `json:"cpu_seconds"` // of an epoch, the median
 	Wanted    float64         `json:"wanted_at_most,omitempty"`
 }
@@ -145,7 +147,7 @@ func (p *plan) measure(o subject.Order) ([]row, error) {
 	return rows, nil
 }
 
-// epoch trains, and is what an epoch behind the first takes.
+// epoch trains, and returns the cost of an epoch after the first.
 func epoch(o subject.Order) (pace, error) {
 	run, err := o.Make()
 	if err != nil {

@@ -98,7 +98,7 @@ func fit(y []float64, weights []float64, x ...[]float64) (predicted []float64, m
 	for j := range x {
 		xc[j], _ = centre(x[j])
 	}
-	m := make([][]float64, d) // normal equations beside their right side
+	m := make([][]float64, d) // normal equations with their right side
 	for j := range m {
 		m[j] = make([]float64, d+1)
 		for i := range y {

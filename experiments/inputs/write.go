@@ -39,7 +39,7 @@ var (
 	sparseForms = []string{"svm", "libfm", "vw", "svm.gz"}
 )
 
-// style is what a table as text looks like beside its cells.
+// style is how a table looks as text, apart from its cells.
 type style struct {
 	separator string
 	mark      bool // of the order of bytes

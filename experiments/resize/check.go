@@ -17,15 +17,16 @@ type check struct {
 	Fitted    bool    `json:"fitted"`
 }
 
-// What messages cost, as bench/lab fits it to processes of one machine.
+// The cost of messages, as bench/lab fits it to processes of one machine.
 const (
 	messageNanoseconds = 10_000
 	byteNanoseconds    = 0.3
 	between            = 50 * time.Microsecond
 )
 
-// check holds the medians of the turns against the laboratory: from the end of the first epoch to that of the last, and from the asking on. What an
-// item takes with all that a busy machine adds to it is fitted to the job on the first workers; the others are predicted.
+// check compares the medians of the turns with the laboratory: from the end of the first epoch to that of the last, and
+// from the request on. The cost of an item, with all that a busy machine adds, is fitted to the job on the first
+// workers; the others are predicted.
 func (p *plan) check(o subject.Order, turns []turn) (list []check, err error) {
 	item := float64(p.item.Nanoseconds())
 	for _, w := range ways {

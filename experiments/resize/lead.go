@@ -28,15 +28,15 @@ const (
 	serves = "--serve"
 )
 
-// led is a job as the process that leads it is told.
+// led is a job as its leader receives it.
 type led struct {
 	Order   subject.Order
 	Item    time.Duration // what an item takes at least
 	Reads   time.Duration // what a process takes at least to read its data, as from storage that is far away
 	Serial  bool          // those that join come one after the other
 	Workers int           // at first
-	Image   string        // file to save to when it is told to stop, or
-	Resume  bool          // to go on from
+	Image   string        // file to save to when it is asked to stop, or
+	Resume  bool          // to continue from
 }
 
 // said is a line of the process that leads. One field of it is set.
@@ -171,7 +171,7 @@ func write(path string, text []byte) error {
 
 var errStop = errors.New("told to stop")
 
-// obey does what the lines of in say, until they end.
+// obey carries out the lines of in, until they end.
 func (l *led) obey(ctx context.Context, in io.Reader, v *voice, c *launch.Control, stop context.CancelCauseFunc) {
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		var more int
@@ -190,8 +190,8 @@ func (l *led) obey(ctx context.Context, in io.Reader, v *voice, c *launch.Contro
 	}
 }
 
-// grow adds workers, all at the same time unless it is told otherwise, and gives each its even share of the splits as soon as it takes part. What is to move may be
-// on its way for long, so that whose a split is to be is kept here.
+// grow adds workers, all at the same time unless configured otherwise, and gives each its even share of the splits as
+// soon as it takes part. Moves may be under way for long, so the future owner of each split is kept here.
 func (l *led) grow(ctx context.Context, c *launch.Control, v *voice, more int) error {
 	now, err := c.Splits(ctx)
 	if err != nil {

@@ -1,10 +1,12 @@
-// Command resize repeats Figures 20 and 21 of EPS in our terms: what a job loses that is to have twice the workers from a moment on, when it is told to stop, saves, and starts
-// again with more (kill and restart), and when processes join it while it runs.
+// Command resize repeats Figures 20 and 21 of EPS in our terms: the loss of a job that should have twice the workers
+// from a moment on, when it is asked to stop, saves, and starts again with more (kill and restart), and when processes
+// join it while it runs.
 //
-// Processes are real and on this machine. Each is limited in what it computes: an item takes so long that four of them do not need a core,
-// so that they do not slow each other down and the figures are those of four machines. The ideal is the job that has its new workers at work the instant that they
-// are asked for. Everything that the two ways differ in counts: ending, saving, starting, reading the data, joining. What the laboratory says of
-// the same jobs stands beside.
+// Processes are real and on this machine. Each is limited in what it computes: an item takes so long that four of them
+// do not need a core, so that they do not slow each other down and the figures are those of four machines. The ideal is
+// the job that has its new workers at work the instant that they are asked for. Everything that the two ways differ in
+// counts: ending, saving, starting, reading the data, joining. What the laboratory says of the same jobs stands next to
+// it.
 package main
 
 import (
@@ -85,7 +87,7 @@ type turn struct {
 	Way     string    `json:"way"`
 	Epochs  []float64 `json:"epoch_ends"` // seconds from the start of its first process
 	Asked   float64   `json:"asked,omitempty"`
-	Ready   float64   `json:"ready,omitempty"` // the last worker takes part, or the first epoch behind the restart has ended
+	Ready   float64   `json:"ready,omitempty"` // the last worker takes part, or the first epoch after the restart has ended
 	Moved   float64   `json:"moved,omitempty"` // the last split has
 	Ideal   float64   `json:"ideal,omitempty"`
 	Over    float64   `json:"over_ideal"`     // as a part of it
@@ -161,7 +163,7 @@ func (t *turn) judge(all *turn) {
 	for done < len(t.Epochs) && t.Epochs[done] <= t.Asked {
 		done++
 	}
-	// It is asked for behind the end of an epoch at once: what is left is whole epochs.
+	// The request comes right after the end of an epoch, so the rest is whole epochs.
 	t.Ideal = t.Asked + all.end() - all.Epochs[done-1]
 	t.Over = t.end()/t.Ideal - 1
 	for i := done; i < len(t.Epochs); i++ {

@@ -43,7 +43,7 @@ func TestEveryWayEndsWithAllEpochs(t *testing.T) {
 	for _, x := range f.Turns {
 		for i, at := range x.Epochs {
 			if i > 0 && at < x.Epochs[i-1] {
-				t.Errorf("%s: epoch %d ends before the one before", x.Way, i+1)
+				t.Errorf("%s: epoch %d ends before its predecessor", x.Way, i+1)
 			}
 		}
 	}
@@ -67,12 +67,12 @@ func TestTheFullestNodeGivesItsLast(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeRunIsRefused names what is wrong.
-func TestWhatCannotBeRunIsRefused(t *testing.T) {
+// TestInvalidRunsAreRefused by the name of the mistake.
+func TestInvalidRunsAreRefused(t *testing.T) {
 	t.Parallel()
 	for want, p := range map[string]plan{"app": {turns: 1, epochs: 9, app: "svm"}, "0 turns": {epochs: 9, app: "mlr"}} {
 		if _, err := p.run(&report.Run{Out: io.Discard}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("want a word of %q, got %v", want, err)
+			t.Errorf("want %q in the error, got %v", want, err)
 		}
 	}
 	l := led{}

@@ -98,7 +98,7 @@ func (p *plan) leave() (*turn, error) {
 	}()
 	processes := launch.Processes{Program: p.program, Args: []string{p.program, serves, string(text)}, Members: members, Transport: "unix", Roam: true, Control: control}
 	if p.link != "" {
-		processes.Transport, processes.Host, processes.Starter = "tcp", at(0), linked{p, string(text)}
+		processes.Transport, processes.Host, processes.Starter = "tcp", addressOf(0), linked{p, string(text)}
 	}
 	_, err = processes.Run(ctx, run.Job, opt)
 	if err == nil && context.Cause(ctx) == nil {
@@ -112,7 +112,7 @@ func (p *plan) leave() (*turn, error) {
 	return t, err
 }
 
-// drain has the last nodes leave, all at once.
+// drain makes the last nodes leave, all at once.
 func (p *plan) drain(ctx context.Context, c *launch.Control, t *turn) error {
 	type exit struct {
 		at     float64

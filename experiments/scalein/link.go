@@ -21,8 +21,8 @@ import (
 // spacesVariable names the variable of the environment that tells this program, started again in the namespace of the bridge, the names of all namespaces, by node.
 const spacesVariable = "_SCALEIN_SPACES"
 
-// at returns where a node is.
-func at(n int) string { return fmt.Sprintf("10.90.0.%d", n+1) }
+// addressOf returns the address of a node.
+func addressOf(n int) string { return fmt.Sprintf("10.90.0.%d", n+1) }
 
 // within runs this program again behind links of a rate, between so many processes and the one that leads.
 func within(rate string, others int) (err error) {
@@ -49,7 +49,7 @@ func within(rate string, others int) (err error) {
 				steps = append(steps, "ip netns exec "+end+" root tbf rate "+rate+" burst 256kb latency 20ms")
 			}
 		}
-		for _, step := range append(steps, "ip -n "+s+" addr add "+at(i)+"/24 dev "+device, "ip -n "+s+" link set "+device+" up") {
+		for _, step := range append(steps, "ip -n "+s+" addr add "+addressOf(i)+"/24 dev "+device, "ip -n "+s+" link set "+device+" up") {
 			if err := run(strings.Fields(step)...); err != nil {
 				return err
 			}
@@ -86,10 +86,11 @@ func (l linked) Start(m node.Member, place, computing int) (launch.Process, erro
 	if err != nil {
 		return nil, err
 	}
-	return launch.Local{Program: ip, Args: args, Host: at(int(m.Node))}.Start(m, place, computing)
+	return launch.Local{Program: ip, Args: args, Host: addressOf(int(m.Node))}.Start(m, place, computing)
 }
 
-// The first arguments of processes that make a plain copy: the second is where it is taken, and the third of who sends how many bytes.
+// The first arguments of processes that make a plain copy: the second is where it is received, and the third the bytes
+// of each sender.
 const (
 	takes = "--take"
 	gives = "--give"
@@ -220,7 +221,7 @@ func (p *plan) copyOver(bytes int64) (seconds float64, err error) {
 		to := 1 + i%p.last
 		address := "127.0.0.1:0"
 		if p.spaces != nil {
-			address = at(to) + ":0"
+			address = addressOf(to) + ":0"
 		}
 		h, err := p.start(to, takes, address)
 		if err != nil {

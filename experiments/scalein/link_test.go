@@ -23,8 +23,8 @@ func TestAPlainCopyIsOfProcesses(t *testing.T) {
 	}
 }
 
-// TestALinkThatCannotBeIsRefused has no bandwidth that tc knows; where nobody may make namespaces, that is said.
-func TestALinkThatCannotBeIsRefused(t *testing.T) {
+// TestInvalidLinkIsRefused has no bandwidth that tc knows; without the right to make namespaces, the error says that.
+func TestInvalidLinkIsRefused(t *testing.T) {
 	t.Parallel()
 	err := within("much", 1)
 	if err == nil || !strings.Contains(err.Error(), "tbf rate much") && !strings.Contains(err.Error(), "no network namespace can be made") {

@@ -34,7 +34,7 @@ func main() {
 	report.Play(roles)
 	var p plan
 	flag.IntVar(&p.turns, "turns", 15, "how often nodes leave")
-	flag.IntVar(&p.size, "size", 4, "demonstrations, one behind the other, that are the data")
+	flag.IntVar(&p.size, "size", 4, "demonstrations, one after the other, as data")
 	flag.IntVar(&p.topics, "topics", 1000, "topics: what nodes hold grows with them")
 	flag.IntVar(&p.clocks, "clocks", 20, "of an epoch: splits move between two of them")
 	flag.IntVar(&p.first, "first", 4, "processes that train at first")
@@ -57,7 +57,7 @@ func main() {
 	})
 }
 
-// begun is the epoch behind which nodes are told to leave, and most how many there are.
+// begun is the epoch after which nodes are asked to leave, and most bounds their number.
 const (
 	begun = 2
 	most  = 1 << 20

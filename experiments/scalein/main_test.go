@@ -34,6 +34,6 @@ func TestNodesLeaveWithWhatTheyHave(t *testing.T) {
 		t.Errorf("%+v", x)
 	}
 	if _, err := (&plan{turns: 1, clocks: 1, first: 2, last: 2}).run(&report.Run{Out: io.Discard}); err == nil {
-		t.Error("that nobody leaves is no error")
+		t.Error("a run without leaving nodes is no error")
 	}
 }

@@ -1,12 +1,15 @@
-// Command scaleout repeats Litz's Figures 3 to 5 in the laboratory: a job on 4 nodes to which 4 come in the middle of it (mlr), and one on 12 to which 12
-// come (lda), beside the job on 4 or 12 nodes, on 8 or 24, and beside the ideal: the job that has all nodes at work the instant they are asked for.
+// Command scaleout repeats Litz's Figures 3 to 5 in the laboratory: a job on 4 nodes to which 4 come in the middle of
+// it (mlr), and one on 12 to which 12 come (lda), compared with the job on 4 or 12 nodes, on 8 or 24, and compared with
+// the ideal: the job that has all nodes at work the instant they are asked for.
 //
-// Protocol and mathematics are the real ones (package sim/lab); machines and links are virtual. They are those of the paper, made smaller: the model
-// here is some thousand times smaller than Litz's, and so are, by the same factor, the links, what a byte costs, and the data that go to a new node
-// before a split does. So a message or a copy takes the part of the job that it would take there; what does not shrink with it, latency and the cost of a
-// message, weighs more than there.
+// Protocol and mathematics are the real ones (package sim/lab); machines and links are virtual. They are those of the
+// paper, made smaller: the model here is some thousand times smaller than Litz's, and so are, by the same factor, the
+// links, what a byte costs, and the data that go to a new node before a split does. So a message or a copy takes the
+// part of the job that it would take there; what does not shrink with it, latency and the cost of a message, weighs
+// more than there.
 //
-// When nodes are asked for decides what of an epoch is left, so that there are several moments: the beginning, the middle and the end of the epoch in which Litz asks.
+// When nodes are asked for decides what of an epoch is left, so that there are several moments: the beginning, the
+// middle and the end of the epoch in which Litz asks.
 package main
 
 import (
@@ -34,8 +37,8 @@ type job struct {
 	data        float64       // Litz's bytes of data
 	link        float64       // Litz's bytes a second of a machine, in each direction
 	wanted      float64       // completion over the ideal, at most
-	// hurry is how much sooner everything happens here. What the size takes from the links it gives back, so that the signs of life of nodes,
-	// which do not shrink, are not most of what the links carry.
+	// hurry is how much sooner everything happens here. It gives back what the size takes from the links, so that the
+	// heartbeats of nodes, which do not shrink, are not most of what the links carry.
 	hurry float64
 }
 
@@ -51,7 +54,7 @@ func main() {
 	var p plan
 	flag.IntVar(&p.cores, "cores", 4, "cores of a machine")
 	flag.IntVar(&p.splits, "splits", 4, "splits for each core that there is in the end")
-	flag.DurationVar(&p.start, "start", 10*time.Second, "from the word to a new process until it dials the others")
+	flag.DurationVar(&p.start, "start", 10*time.Second, "from the start of a new process until it dials the others")
 	flag.Float64Var(&p.gigabits, "gigabits", 0, "of a machine's link, a second, at full size (default: as in the paper)")
 	flag.StringVar(&p.only, "app", "", "mlr or lda alone")
 	report.Main("scaleout", p.run)
@@ -155,12 +158,12 @@ func (p *plan) grow(r *report.Run, j job) ([]row, *chart.Lines, error) {
 	epoch := float64(int(before.done(time.Duration(j.asked * float64(before.end())))))
 	for _, m := range moments {
 		done := epoch + m.part
-		asked := before.at(done)
+		asked := before.timeOf(done)
 		grown, err := p.train(j, j.first, j.last, time.Duration(float64(asked)/j.hurry))
 		if err != nil {
 			return nil, nil, err
 		}
-		actual, ideal := j.progress(grown), asked+after.end()-after.at(done)
+		actual, ideal := j.progress(grown), asked+after.end()-after.timeOf(done)
 		x := row{App: j.order.App, Moment: m.name, First: j.first, Last: j.last, Wanted: j.wanted, Nodes: grown.Arrivals,
 			Over: actual.end().Seconds()/ideal.Seconds() - 1, Shorter: 1 - actual.end().Seconds()/before.end().Seconds(),
 			Minutes: minutes{before.end().Minutes(), after.end().Minutes(), asked.Minutes(), ideal.Minutes(), actual.end().Minutes(), 0}}
@@ -198,13 +201,13 @@ func (p *plan) train(j job, first, last int, at time.Duration) (*lab.Result, err
 	return lab.Run(cfg)
 }
 
-// What a message and its bytes cost on each side, at full size (bench/protocol --only wire).
+// The cost of messages and their bytes on each side, at full size (bench/protocol --only wire).
 const (
 	messageNanoseconds = 3000
 	byteNanoseconds    = 0.25
 )
 
-// costs are such that the job takes on its first nodes about as long as Litz says, if nothing but its items took time.
+// costs makes the job take on its first nodes about as long as Litz says, if only its items took time.
 func (p *plan) costs(j job, items int64, splits int, small float64) lab.Costs {
 	item := float64(j.takes) / j.hurry * float64(j.first*p.cores) / (float64(items) * float64(j.order.Epochs))
 	each := byteNanoseconds / (small * j.hurry)
@@ -212,7 +215,8 @@ func (p *plan) costs(j job, items int64, splits int, small float64) lab.Costs {
 		SendByte: each, ReceiveByte: each}
 }
 
-// cut divides tables that are too small here to be divided as those of the paper are, whose parts are spread over all machines.
+// cut divides tables that are too small here to be divided as in the paper, where the parts are spread over all
+// machines.
 func (p *plan) cut(tables []table.Schema, j job) {
 	for i := range tables {
 		if s := &tables[i]; s.Cut().Len() == 1 {
@@ -242,8 +246,8 @@ func (j *job) progress(r *lab.Result) progress {
 
 func (p progress) end() time.Duration { return p[len(p)-1] }
 
-// at returns when so many epochs were done: in between as if an epoch went on evenly.
-func (p progress) at(done float64) time.Duration {
+// timeOf returns when so many epochs were done: in between as if an epoch progressed evenly.
+func (p progress) timeOf(done float64) time.Duration {
 	n := min(int(done), len(p)-2)
 	return p[n] + time.Duration((done-float64(n))*float64(p[n+1]-p[n]))
 }

@@ -41,7 +41,7 @@ func TestProgressIsInBothDirections(t *testing.T) {
 	t.Parallel()
 	p := progress{0, 10, 30, 60}
 	for done, at := range map[float64]time.Duration{0: 0, 0.5: 5, 1: 10, 1.5: 20, 2.5: 45, 3: 60} {
-		if got := p.at(done); got != at {
+		if got := p.timeOf(done); got != at {
 			t.Errorf("%v epochs are done at %v; want %v", done, got, at)
 		}
 		if got := p.done(at); got != done {

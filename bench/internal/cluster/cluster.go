@@ -83,8 +83,8 @@ func (l Launch) Time(job train.Job, opt node.Options) time.Duration {
 	return time.Since(began)
 }
 
-// Exchange returns a job in which every task reads all rows of a table and changes all of them. Each is told of every
-// round that has ended, as train.Rounds tells it.
+// Exchange returns a job in which every task reads all rows of a table and changes all of them. each is called after
+// every round, as by train.Rounds.
 func Exchange(schema table.Schema, splits int, each func(round int, to *train.Dispatcher) (more bool)) train.Job {
 	task := exchange{schema.Rows, make([]float32, schema.Rows*schema.Width)}
 	return train.Job{

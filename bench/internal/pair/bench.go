@@ -27,7 +27,7 @@ type Bench struct {
 //
 // An error ends a command, as it ends a test: from Must or Check it unwinds to here, past deferred calls that stop children and
 // remove files, and is printed. Errors that every function returns to its caller were turned down: none of them can do more.
-// What runs on another goroutine, or can go on without its peer, returns its error still.
+// What runs on another goroutine, or can continue without its peer, still returns its error.
 func Main(quick, full int, run func(b *Bench)) {
 	b := new(Bench)
 	b.define(flag.CommandLine)
@@ -66,7 +66,8 @@ func Check(err error) {
 	}
 }
 
-// Attempt returns the error that ended do, which may also be a part of a command that must clean up. Any other panic goes on.
+// Attempt returns the error that ended do, which may also be a part of a command that must clean up. Any other panic
+// continues.
 func Attempt(do func()) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -89,8 +90,8 @@ func Exit(err error) {
 	}
 }
 
-// Tell prints what was found as JSON. An error, which may accompany a part of the findings, ends the command.
-func Tell(found any, err error) {
+// Print prints the findings as JSON. An error, which may accompany a part of the findings, ends the command.
+func Print(found any, err error) {
 	text, e := json.MarshalIndent(found, "", "  ")
 	if e == nil {
 		fmt.Println(string(text))

@@ -24,7 +24,7 @@ func TestAttemptReturnsWhatEndedIt(t *testing.T) {
 		reached = true
 	})
 	if !errors.Is(err, cause) || !cleaned || reached {
-		t.Errorf("error %v, cleaned %v, went on %v", err, cleaned, reached)
+		t.Errorf("error %v, cleaned %v, continued %v", err, cleaned, reached)
 	}
 	defer func() {
 		if r := recover(); r != "a mistake" {

@@ -145,8 +145,9 @@ func lastLine(s string) string {
 // Seconds returns a time as a child gives it.
 func Seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// Once runs a program to its end, with the given environment added and threads as the program chooses, and returns its
-// standard output, and the two times and the peak of memory of the whole process. An error quotes the last line that it wrote to stderr.
+// Once runs a program to its end, with the given environment added and threads as the program chooses. It returns its
+// standard output, and the two times and the peak of memory of the whole process. An error quotes the last line of
+// stderr.
 func Once(name, program string, env []string, args ...string) (out []byte, t Turn) {
 	command := exec.Command(program, args...)
 	command.Env = append(os.Environ(), env...)

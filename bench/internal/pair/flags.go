@@ -60,7 +60,7 @@ func processor() string {
 	return runtime.GOARCH
 }
 
-// Load is that of the machine, of the last minute.
+// Load returns that of the machine, over the last minute.
 func Load() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

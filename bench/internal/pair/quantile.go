@@ -52,7 +52,7 @@ func between(s []float64, part float64) float64 {
 	return s[min(int(at), len(s)-1)]
 }
 
-// binomial returns the chance of k of n, each of which comes with chance p.
+// binomial returns the probability of k out of n, each with probability p.
 func binomial(n, k int, p float64) float64 {
 	all, _ := math.Lgamma(float64(n + 1))
 	some, _ := math.Lgamma(float64(k + 1))

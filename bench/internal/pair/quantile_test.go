@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestQuantilesHoldTheirShare draws figures whose quantiles are known, and wants intervals to hold them about as often as they say, neither less nor
-// always.
+// TestQuantilesHoldTheirShare draws figures with known quantiles, and wants intervals to hold them about as often as
+// they claim, neither less nor always.
 func TestQuantilesHoldTheirShare(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))

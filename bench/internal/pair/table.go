@@ -27,7 +27,7 @@ type Fact struct {
 	Figure string
 	Unit   string
 	Ours   float64
-	Peer   string  // whose figure Against is: "limit", "LIBMF", "recorded scikit-learn"
+	Peer   string  // the source of Against: "limit", "LIBMF", "recorded scikit-learn"
 	Bound  float64 // 0 with an empty Peer is none
 	Least  bool    // Ours is to be at least Bound, not at most
 	Exact  bool    // print all digits that matter instead of three
@@ -166,7 +166,7 @@ func (t *Table) Close() {
 	fmt.Fprintf(t.out, "\n%d figures, %d below target\n", t.rows, t.below)
 }
 
-// Verdict is an error if a row missed its target, for commands that end with its status.
+// Verdict returns an error if a row missed its target, for commands that end with its status.
 func (t *Table) Verdict() error {
 	if t.below == 0 {
 		return nil
@@ -188,7 +188,7 @@ func (t *Table) line(figure, ours, peer, ratio, target string, missed bool) {
 
 // Object prints an object of a command's own as a line of JSON.
 func (t *Table) Object(o any) {
-	// What is made of numbers and strings always encodes, and a closed output shows itself at the next flush.
+	// Numbers and strings always encode, and a closed output fails at the next flush.
 	text, err := json.Marshal(o)
 	if err != nil {
 		text = []byte(`{"error":"a figure is not a number"}`)

@@ -118,7 +118,7 @@ func timeCalls(calls int, do func()) time.Duration {
 	return time.Since(start)
 }
 
-// Random is n numbers between -1 and 1, fixed by the seed: what kernels are given to work on.
+// Random returns n numbers between -1 and 1, fixed by the seed: the input of kernels.
 func Random(n int, seed uint64) []float32 {
 	r := rand.New(rand.NewPCG(seed, 0))
 	x := make([]float32, n)
@@ -131,10 +131,11 @@ func Random(n int, seed uint64) []float32 {
 // CPUTime returns the user and system time of this process so far, all threads together.
 func CPUTime() time.Duration { return usage(syscall.RUSAGE_SELF) }
 
-// FamilyTime is CPUTime and that of all processes that this one has started and waited for.
+// FamilyTime returns CPUTime and that of all processes that this one has started and waited for.
 func FamilyTime() time.Duration { return CPUTime() + usage(syscall.RUSAGE_CHILDREN) }
 
-// CPUTimeOf is CPUTime of another process of this machine, by the clock that the system keeps of it: clock_getcpuclockid(3).
+// CPUTimeOf returns the CPU time of another process of this machine, by the clock that the system keeps of it:
+// clock_getcpuclockid(3).
 func CPUTimeOf(pid int) (time.Duration, error) {
 	const allThreads = 2
 	var t unix.Timespec
@@ -170,12 +171,12 @@ func SpreadOf(figures []float64) Spread {
 	return Spread{Median: mid, Min: s[0], Max: s[len(s)-1]}
 }
 
-// Rates is work per second by a clock.
+// Rates returns work per second by a clock.
 func (s Series) Rates(c Clock) Spread {
 	return s.spread(func(t Turn) float64 { return t.Work / t.Seconds(c) })
 }
 
-// Costs is seconds per unit of work by a clock.
+// Costs returns seconds per unit of work by a clock.
 func (s Series) Costs(c Clock) Spread {
 	return s.spread(func(t Turn) float64 { return t.Seconds(c) / t.Work })
 }

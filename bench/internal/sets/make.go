@@ -145,8 +145,8 @@ func (s *Shelf) Numbers(rows, columns int) Pair {
 	return Pair{Name: "numbers", Train: path, Origin: fmt.Sprintf("numbers: %d rows made from a seed", rows)}
 }
 
-// Mixed makes a pair of LIBSVM files of dense rows from a seed: labels drawn from a softmax model, whose weights are strong or weak
-// by turns of the seed, on features of different units, each correlated with the one before.
+// Mixed makes a pair of LIBSVM files of dense rows from a seed: labels drawn from a softmax model, whose weights are
+// strong or weak alternately by seed, on features of different units, each correlated with its predecessor.
 func (s *Shelf) Mixed(seed uint64, train, test, features, classes int) Pair {
 	r := rand.New(rand.NewPCG(19, seed))
 	strength := []float64{0.5, 1, 2, 4}[seed%4] / math.Sqrt(float64(features))

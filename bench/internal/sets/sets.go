@@ -60,7 +60,7 @@ func (s *Shelf) find(name, train, test string) Pair {
 	return p
 }
 
-// FindAs is Find of a set whose training file goes by another word than train.
+// FindAs finds a set whose training file has another word than train in its name.
 func (s *Shelf) FindAs(name, word string) Pair {
 	return s.find(name, name+"."+word+".*", name+".test.*")
 }
@@ -81,7 +81,7 @@ func (s *Shelf) Digits(tested int) Pair {
 	return s.find("mnist", "train-images*idx3-ubyte*", "t10k-images*idx3-ubyte*")
 }
 
-// Rated is Find of a rating set; without a folder, ratings of the size of ml-1m-liked.
+// Rated finds a rating set; without a folder, it makes ratings of the size of ml-1m-liked.
 func (s *Shelf) Rated(name string) Pair {
 	if s.Generated() {
 		return s.Ratings(6040, 3706, 900_000)
@@ -145,7 +145,7 @@ func (s *Shelf) write(name string, fill func(w *bufio.Writer)) string {
 	return path
 }
 
-// Write makes a file. What fill's writes come to is told at the end.
+// Write makes a file. Errors of fill's writes are reported at the end.
 func Write(path string, fill func(w *bufio.Writer)) {
 	f := pair.Must(os.Create(path))
 	w := bufio.NewWriterSize(f, 1<<20)

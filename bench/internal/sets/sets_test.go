@@ -66,7 +66,7 @@ func TestGeneratedSetsRepeat(t *testing.T) {
 	}
 }
 
-func TestFindLooksBelowTheFolderAndNeverInvents(t *testing.T) {
+func TestFindLooksOnlyBelowTheFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	below := filepath.Join(dir, "rec")

@@ -153,7 +153,7 @@ func (o *Outcome) Whole(from, to int) pair.Turn {
 	return pair.Turn{Work: float64(b.items - a.items), Wall: b.wall.Sub(a.wall), CPU: b.cpu - a.cpu}
 }
 
-// Visiting is Whole without the scoring between epochs, by wall time; CPU time cannot be told apart.
+// Visiting returns Whole without the scoring between epochs, by wall time; CPU time cannot be separated.
 func (o *Outcome) Visiting(from, to int) pair.Turn {
 	a, b := o.mark(from), o.mark(to)
 	return pair.Turn{Work: float64(b.items - a.items), Wall: b.trained - a.trained}

@@ -1,9 +1,12 @@
-// Package report is how an experiment ends: a file of figures, pictures of them, and the lines that a person reads meanwhile.
+// Package report ends an experiment: it writes a file of figures and pictures of them, and prints lines for people
+// meanwhile.
 //
-// The caller's duties, in order: Play the role of a process that the experiment started, if it starts any; define the experiment's own flags, and let Main run it with its Run; Say what comes about; return
-// the figures and pictures, which Main writes.
+// The caller's duties, in order: Play the role of a process that the experiment started, if it starts any; define the
+// experiment's own flags, and let Main run it with its Run; Say what happens; return the figures and pictures, which
+// Main writes.
 //
-// The package refuses to judge: what a figure was wanted to be stands beside it, and a page of docs/results says what came of it.
+// The package does not judge: the goal of a figure is printed next to it, and a page of docs/results has the
+// conclusion.
 package report
 
 import (
@@ -59,7 +62,7 @@ func Play(roles map[string]func(args []string) error) {
 	os.Exit(0)
 }
 
-// Main is an experiment's main function. It ends the program if there is an error.
+// Main implements an experiment's main function. It ends the program if there is an error.
 func Main(name string, experiment func(r *Run) (*Outcome, error)) {
 	r := &Run{Out: os.Stdout}
 	flag.BoolVar(&r.Quick, "quick", false, "small sizes, to see that it works: the figures say nothing")

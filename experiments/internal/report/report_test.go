@@ -26,8 +26,8 @@ func TestIntervalsAreThoseOfTables(t *testing.T) {
 	}
 }
 
-// TestAllFilesAreWritten reads them again, and wants a folder that is not there to be named.
-func TestAllFilesAreWritten(t *testing.T) {
+// TestFilesAreWritten reads all of them again, and wants a missing folder to be named.
+func TestFilesAreWritten(t *testing.T) {
 	t.Parallel()
 	r, folder := &Run{Out: io.Discard, Quick: true}, t.TempDir()
 	o := &Outcome{Figures: []int{7}, Pictures: []Picture{

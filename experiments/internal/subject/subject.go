@@ -24,7 +24,7 @@ import (
 type Order struct {
 	App       string            `json:"app"`             // mlr, linear, lda or mf
 	Files     []string          `json:"files,omitempty"` // data; none: Size is made from a seed
-	Size      int               `json:"size,omitempty"`  // mlr, linear: rows of 784 values; others: demonstrations, one behind the other
+	Size      int               `json:"size,omitempty"`  // mlr, linear: rows of 784 values; others: demonstrations, one after the other
 	Epochs    int               `json:"epochs"`          // so many, and no early end
 	Staleness int               `json:"staleness"`       // -1: async
 	Slots     int               `json:"slots"`           // a hint for mf
@@ -51,10 +51,10 @@ func (o Order) Make() (*app.Run, error) {
 		}
 		return run, err
 	}
-	return nil, fmt.Errorf("there is no application %q here: it must be mlr, linear, lda or mf", o.App)
+	return nil, fmt.Errorf("unknown application %q here: it must be mlr, linear, lda or mf", o.App)
 }
 
-// made is the sets that this process has read or made: nobody changes them.
+// made holds the sets that this process has read or made; they are not changed.
 var made = map[string]*data.Set{}
 
 func (o Order) data(kind data.Kind) (*data.Set, error) {
@@ -91,7 +91,7 @@ const (
 	classes  = 10
 )
 
-// images makes rows of values, each class about a centre of its own.
+// images makes rows of values, each class around its own centre.
 func images(rows int) *data.Set {
 	r := random.Stream(seed)
 	centre := make([]float32, classes*features)
@@ -109,7 +109,7 @@ func images(rows int) *data.Set {
 	return &data.Set{Kind: data.Examples, Examples: e, Detected: data.Detection{Format: "generated", Rows: rows, Features: features, Classes: classes}}
 }
 
-// documents is so many demonstrations, one behind the other.
+// documents returns so many demonstrations, one after the other.
 func documents(count int) (*data.Set, error) {
 	all, err := demo.Make(data.Documents, seed)
 	if err != nil {

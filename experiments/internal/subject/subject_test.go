@@ -44,7 +44,7 @@ func TestAnOrderThatCannotBeIsRefused(t *testing.T) {
 		"clocks":         {App: "mlr", Size: 200, Settings: map[string]string{"clocks": "none"}},
 	} {
 		if _, err := o.Make(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: want a word of %q, got %v", o, want, err)
+			t.Errorf("%+v: want %q in the error, got %v", o, want, err)
 		}
 	}
 }

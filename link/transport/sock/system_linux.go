@@ -51,7 +51,7 @@ func bound(c net.Conn, d time.Duration) error {
 //
 // Rejected: Writev of golang.org/x/sys. It reports its reads to the race detector when the call is over. By then the
 // other end may have everything and have acknowledged it, and the memory may hold the next message. The detector cannot
-// see that the kernel orders these two: it called it a race (TestNothingComesOfChurn of bench/protocol --only churn). A
+// see that the kernel orders these two: it called it a race (TestChurnHasNoEffect of bench/protocol --only churn). A
 // write of several buffers by package net does not report them either.
 func writeNow(fd int, buffers [][]byte) (int, error) {
 	var room [tryMost]unix.Iovec

@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// TestWhatACutCostsIsFound in a course that costs 0.1 s of CPU time for each of its epochs of 0.05 s, and 0.4 s of it and 0.3 s more in the second that has a cut; and nothing where there is none.
-func TestWhatACutCostsIsFound(t *testing.T) {
+// TestCostOfACutIsFound in a run that costs 0.1 s of CPU time for each epoch of 0.05 s, and 0.4 s plus 0.3 s in the
+// second with a cut; and nothing without one.
+func TestCostOfACutIsFound(t *testing.T) {
 	t.Parallel()
 	begin := time.Unix(1000, 0)
 	at := func(s float64) time.Time { return begin.Add(time.Duration(s * float64(time.Second))) }

@@ -14,7 +14,8 @@ import (
 	"bellows/node"
 )
 
-// What of a run belongs to a cut: from a little before its beginning until it has been there for a while; and how much before and behind that shows what the run costs without.
+// The part of a run that belongs to a cut: from a little before its beginning until it has been complete for a while;
+// and how much before and after that shows the cost without one.
 const (
 	ahead  = 100 * time.Millisecond
 	behind = time.Second
@@ -31,16 +32,17 @@ type sample struct {
 // course is a run, as it was seen from outside.
 type course struct {
 	samples []sample
-	cuts    []span // of checkpoints, from the word to begin one until it was verified
+	cuts    []span // of checkpoints, from the request until it was verified
 	bytes   int64
 }
 
 // span is a stretch of time.
 type span struct{ begin, end time.Time }
 
-// cuts shows what single checkpoints cost, by what their runs do around each: CPU and wall time of the stretch that has one, beyond what as many epochs take before and behind it.
-// So the machine's slow and fast minutes weigh on both sides of a pair, which is three seconds long. Between two checkpoints is another stretch, with none, which is compared with
-// what is around it in the same way.
+// cuts shows the cost of single checkpoints, by what their runs do around each: CPU and wall time of the stretch with
+// one, beyond what as many epochs take before and after it. So the machine's slow and fast minutes affect both sides of
+// a pair, which is three seconds long. Between two checkpoints is another stretch, without one, which is compared with
+// its surroundings in the same way.
 func (c *check) cuts(list []string, count, jobs int) {
 	set := c.shelf.Ratings(users, items, ratings)
 	program := c.shelf.Bellows()
@@ -70,7 +72,7 @@ func (c *check) cuts(list []string, count, jobs int) {
 		}{{"CPU time", found.cpuShare, found.cpuNoneShare}, {"wall time", found.wallShare, found.wallNoneShare}} {
 			q := pair.Median(f.one)
 			fact := pair.Fact{Figure: fmt.Sprintf("one in %.0f s, %s in times of none, %d pairs: end of the interval", interval, f.clock, len(f.one)), Ours: q.High, Exact: true}
-			if f.clock == "CPU time" || jobs == 1 { // jobs side by side wait for each other
+			if f.clock == "CPU time" || jobs == 1 { // jobs in parallel wait for each other
 				fact.Peer, fact.Bound = "limit", most
 			}
 			c.AddFact(fact)
@@ -86,7 +88,7 @@ type around struct {
 	took, interval, spent                            []float64 // seconds
 }
 
-// add looks at a run. The last of its checkpoints only ends what is between it and the one before.
+// add analyses a run. The last checkpoint only ends the stretch after its predecessor.
 func (a *around) add(r *course) {
 	for i := range len(r.cuts) - 1 {
 		at, next := r.cuts[i], r.cuts[i+1]
@@ -106,7 +108,7 @@ func (a *around) add(r *course) {
 	}
 }
 
-// beyond returns the CPU and wall time of a stretch beyond what as many epochs take beside it.
+// beyond returns the CPU and wall time of a stretch beyond what as many epochs take next to it.
 func (r *course) beyond(w span) (cpu, wall float64, ok bool) {
 	if len(r.samples) == 0 || w.begin.Add(-beside).Before(r.samples[0].at) || w.end.Add(beside).After(r.samples[len(r.samples)-1].at) {
 		return 0, 0, false
@@ -122,7 +124,7 @@ func (r *course) beyond(w span) (cpu, wall float64, ok bool) {
 	return cpu, wall, true
 }
 
-// find returns the first sample at a time or behind it, or the last of all.
+// find returns the first sample at or after a time, or the last of all.
 func (r *course) find(at time.Time) sample {
 	i := sort.Search(len(r.samples), func(i int) bool { return !r.samples[i].at.Before(at) })
 	return r.samples[min(i, len(r.samples)-1)]

@@ -29,8 +29,9 @@ type mortal struct {
 	epoch                               []float64 // seconds of one
 }
 
-// deaths shows what a death costs by the interval between checkpoints: how long it takes until the job is again where it was killed, beside what is expected, half the interval and what a start takes; and how
-// many epochs are done again. Jobs are killed side by side.
+// deaths shows what a death costs by the interval between checkpoints: how long it takes until the job is again where
+// it was killed, compared with what is expected, half the interval and what a start takes; and how many epochs are done
+// again. Jobs are killed in parallel.
 func (c *check) deaths(list []string, kills, jobs int, picture string) {
 	set := c.shelf.Ratings(users, items, ratings)
 	program := c.shelf.Bellows()
@@ -49,7 +50,8 @@ func (c *check) deaths(list []string, kills, jobs int, picture string) {
 			sum.period, sum.took, sum.epoch = append(sum.period, m.period...), append(sum.took, m.took...), append(sum.epoch, m.epoch...)
 		}
 		took, period, restart := pair.Median(sum.took).Value, pair.Median(sum.period).Value, pair.Median(sum.restart).Value
-		// What is there at a death is as the job was when the last whole checkpoint began: as long ago as that took, and between nothing and a period more.
+		// The state left by a death is that of the last complete checkpoint's beginning: as old as that took, plus
+		// between nothing and a period.
 		want := took + period/2 + restart
 		mean, apart := meanOf(sum.lost)
 		measured.Points, expected.Points = append(measured.Points, chart.Point{X: interval.Seconds(), Y: mean}), append(expected.Points, chart.Point{X: interval.Seconds(), Y: want})

@@ -4,5 +4,5 @@ package checkpoint
 
 import "os"
 
-// forgetFile leaves a file in the page cache: other systems do not say how to take one out. What is read again comes from memory then.
+// forgetFile leaves a file in the page cache: other systems have no call to drop one. It is then read from memory.
 func forgetFile(*os.File) error { return nil }

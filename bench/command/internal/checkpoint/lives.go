@@ -27,11 +27,13 @@ type lived struct {
 	losses int
 }
 
-func (l *lived) mean() time.Duration { return l.there / time.Duration(max(1, l.losses)) }
+func (l *lived) average() time.Duration { return l.there / time.Duration(max(1, l.losses)) }
 
-// lives shows how long such machines live at the mean, by recordings: the time that they were there in all, by the number of those that went. That is the likeliest mean where a machine's end does not depend on its age, and it counts
-// those that were there at a recording's end for as long as they were seen. Folder has archives as their authors gave them away: of skypilot-org/spot-traces (whether a machine could be
-// had, or how many, every few minutes), and the logs of machines that stanford-futuredata/training_on_a_dime kept.
+// lives shows the mean lifetime of such machines, from recordings: their total time by the number of those that ended.
+// That is the likeliest mean if a machine's end does not depend on its age, and it counts machines that were there at a
+// recording's end for as long as they were seen. Folder has archives as published: of skypilot-org/spot-traces (whether
+// a machine was available, or how many, every few minutes), and the logs of machines that
+// stanford-futuredata/training_on_a_dime kept.
 func (c *check) lives(folder string) {
 	archives := pair.Must(filepath.Glob(filepath.Join(folder, "*.tar.gz")))
 	var all []lived
@@ -47,14 +49,14 @@ func (c *check) lives(folder string) {
 	var logs []float64
 	c.Section("how long machines live that are sold to be taken away")
 	for _, l := range all {
-		c.Note("%-50s %8.0f h there, %5d losses: %.2f h at the mean", l.name, l.there.Hours(), l.losses, l.mean().Hours())
+		c.Note("%-50s %8.0f h there, %5d losses: %.2f h at the mean", l.name, l.there.Hours(), l.losses, l.average().Hours())
 		one.there, one.losses = one.there+l.there, one.losses+l.losses
-		logs = append(logs, math.Log(max(1, l.mean().Seconds())))
+		logs = append(logs, math.Log(max(1, l.average().Seconds())))
 	}
 	many = one
 	middle := time.Duration(math.Exp(pair.Median(logs).Value) * float64(time.Second))
-	c.Note("%d recordings, %.0f h, %d losses: %.2f h at the mean of all, %.2f h in the middle of the recordings", len(all), many.there.Hours(), many.losses, many.mean().Hours(), middle.Hours())
-	c.AddFact(pair.Fact{Figure: "the life that intervals are made for, in times of the mean of all", Ours: node.FailureTime.Hours() / many.mean().Hours(), Exact: true})
+	c.Note("%d recordings, %.0f h, %d losses: %.2f h at the mean of all, %.2f h in the middle of the recordings", len(all), many.there.Hours(), many.losses, many.average().Hours(), middle.Hours())
+	c.AddFact(pair.Fact{Figure: "the life that intervals are made for, in times of the mean of all", Ours: node.FailureTime.Hours() / many.average().Hours(), Exact: true})
 }
 
 // recordings returns those in an archive.

@@ -26,7 +26,7 @@ func define(flags *flag.FlagSet) func(b *pair.Bench) {
 	traces := flags.String("traces", "", "`folder` with recordings of how long machines live")
 	size := flags.Int64("bytes", 0, "`size` of the model to be recovered (default: 64 MiB; with --full 1 GB)")
 	return func(b *pair.Bench) {
-		b.Header("checkpoint: what a job pays to be saved while it runs, and how soon it goes on")
+		b.Header("checkpoint: what a job pays to be saved while it runs, and how soon it resumes")
 		shelf := sets.Open("")
 		defer shelf.Close()
 		c := &check{b, shelf}

@@ -21,7 +21,7 @@ import (
 	"bellows/train"
 )
 
-// The two lives of the job that is recovered.
+// The two attempts of the recovered job.
 const (
 	first  = "first"
 	second = "second"
@@ -30,8 +30,8 @@ const (
 // recoverySeconds is what a recovery may take beside reading.
 const recoverySeconds = 5
 
-// recovery kills a job behind its first checkpoint, starts it again, and shows when it has committed something new. What was written is taken out of the system's memory
-// before, so that it comes from the disk.
+// recovery kills a job after its first checkpoint, starts it again, and shows when it has committed something new. The
+// written files are dropped from the page cache before, so that they come from the disk.
 func (c *check) recovery(size int64) {
 	if size == 0 {
 		size = 64 << 20
@@ -41,7 +41,7 @@ func (c *check) recovery(size int64) {
 	}
 	turns := max(1, min(c.Turns, 5))
 	program := pair.Must(os.Executable())
-	c.Section(fmt.Sprintf("a job of a model of %.3g MB is killed, and goes on", float64(size)/1e6))
+	c.Section(fmt.Sprintf("a job of a model of %.3g MB is killed, and resumes", float64(size)/1e6))
 	var took, bounds, reading []float64
 	for range turns {
 		folder := pair.Must(os.MkdirTemp(c.shelf.Path("."), "killed-"))
@@ -108,7 +108,7 @@ func live(args []string) {
 	} else {
 		m, passed, err := a.Latest(ctx)
 		if err == nil && m == nil {
-			err = fmt.Errorf("there is no checkpoint: %v", passed)
+			err = fmt.Errorf("no checkpoint: %v", passed)
 		}
 		pair.Check(err)
 		opt.Era, opt.Checkpoints.Every, opt.Resume = m.Era+1, time.Hour, a.Saved(ctx, m)
@@ -127,7 +127,7 @@ func live(args []string) {
 	}, opt))
 }
 
-// toucher is the executor of a split: each task reads and changes other rows than the one before.
+// toucher is the executor of a split: each task reads and changes other rows than the previous one.
 type toucher struct{ split, rows int }
 
 // RunTask reads and changes some rows.

@@ -89,7 +89,7 @@ func (c *check) writes(size int64) {
 	c.Section(fmt.Sprintf("a model of %d MiB in %d partitions, to %s", size>>20, len(images), folder))
 	row := pair.Row{Figure: fmt.Sprintf("writing %d MiB", size>>20), Unit: "B/s", Clock: pair.Wall, Target: wantedSpeed}
 	c.Race(row, ours, peer)
-	c.Note("behind that the manifest, reading everything back, and removing what is old: %.3f s", pair.Median(safe).Value)
+	c.Note("after that the manifest, reading everything back, and removing what is old: %.3f s", pair.Median(safe).Value)
 }
 
 // putAll writes shards as a node does, so many at a time.

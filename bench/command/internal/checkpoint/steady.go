@@ -11,13 +11,13 @@ import (
 	"bellows/bench/internal/pair"
 )
 
-// The set of the steady part, whose model has 10 MB, and what checkpoints may cost, in times of a run without.
+// The set of the steady part, whose model has 10 MB, and the allowed cost of checkpoints, in times of a run without.
 const (
 	users, items, ratings = 60_000, 20_000, 1_000_000
 	most                  = 1.02
 )
 
-// heldFrom is the least interval that is held against that: the least that the job chooses by itself. Who asks for a shorter one pays for it.
+// heldFrom is the shortest interval with that goal: the shortest that the job chooses. A shorter one must be requested.
 const heldFrom = 10 * time.Second
 
 // interval is a time between two checkpoints, as --checkpoint-every takes it, and how long a run is that shows what it costs.
@@ -100,7 +100,7 @@ func (c *check) steady(list []interval) {
 			one = append(one, (saved.CPU-(plain.CPU+again.CPU)/2).Seconds()/float64(saved.checkpoints))
 			count, size = count+saved.checkpoints, saved.bytes
 		}
-		c.Note("%d checkpoints in %d runs of %.2f s; the last of %d bytes; each takes %.3f s beside the job", count, c.Turns, pair.Median(seconds).Value, size, pair.Median(each).Value)
+		c.Note("%d checkpoints in %d runs of %.2f s; the last of %d bytes; each takes %.3f s during the job", count, c.Turns, pair.Median(seconds).Value, size, pair.Median(each).Value)
 		c.Note("each costs %v s of CPU time: in the middle %.2g %% of one core at one in 10 s, the least interval that a job chooses, %.2g %% at one in 60 s", pair.Median(one),
 			100*pair.Median(one).Value/10, 100*pair.Median(one).Value/60)
 		for _, f := range []struct {

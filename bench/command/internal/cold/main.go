@@ -1,5 +1,5 @@
 // Package cold shows what a user waits for: `bellows train mf` from a text file that nothing has parsed yet to the model on the disk, as a whole
-// command, with its peak of memory, beside LIBMF and beside another build of bellows.
+// command, with its peak of memory, compared with LIBMF and compared with another build of bellows.
 //
 // It builds the command itself. LIBMF's mf-train is named by --libmf, the other build by --before. The file is made from a seed, and both sides
 // read the same one; parsed inputs are stored in a folder that each turn begins without. Peaks are those that the system keeps of each process;
@@ -18,7 +18,7 @@ import (
 	"bellows/bench/internal/sets"
 )
 
-// What we want: of speed against LIBMF, of memory against LIBMF, and of preparing against reading.
+// The goals: speed against LIBMF, memory against LIBMF, and preparing against reading.
 const (
 	speedLeast   = 3
 	memoryMost   = 2

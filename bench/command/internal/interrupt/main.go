@@ -91,7 +91,7 @@ type answer struct {
 	said, ended time.Duration
 }
 
-// runs are of one program, each in a folder of its own.
+// runs holds the runs of one program, each in a folder of its own.
 type runs struct {
 	program, folder string
 	words           []string

@@ -1,11 +1,12 @@
-// Package memory shows what the processes of a job need together beside one process: `bellows train --processes 4` of each application, from
-// parsed inputs that are stored already, on data of a size that matters.
+// Package memory shows what the processes of a job need together compared with one process: `bellows train --processes
+// 4` of each application, from parsed inputs that are stored already, on data of a size that matters.
 //
-// It builds the command and makes the data from a seed. While a job runs, what each of its processes has in memory is read from /proc every few
-// milliseconds, all of them one after the other. A page that several processes share, of a program or of stored inputs mapped into memory, counts for
-// each in equal parts (proportional set size, PSS), so that the sum of processes is what they take of the machine. What counts is the largest sum at one
-// moment. The table shows each process's own largest PSS beside the largest resident set that the system kept of it (VmHWM), in which shared pages count
-// in full. Linux alone tells that.
+// It builds the command and makes the data from a seed. While a job runs, what each of its processes has in memory is
+// read from /proc every few milliseconds, all of them one after the other. A page that several processes share, of a
+// program or of stored inputs mapped into memory, counts for each in equal parts (proportional set size, PSS), so that
+// the sum of processes is what they take of the machine. What counts is the largest sum at one moment. The table shows
+// each process's own largest PSS next to the largest resident set that the system kept of it (VmHWM), in which shared
+// pages count in full. Linux alone tells that.
 //
 // The part estimate holds what train estimates before training against its own peak.
 package memory
@@ -92,7 +93,7 @@ func (m *measure) part(name, app string, set func() sets.Pair, more ...string) p
 		m.Note("at the moment of the largest sum: %s", strings.Join(last.then, ", "))
 		single := pair.SpreadOf(one).Median
 		m.AddFact(pair.Fact{Figure: name + ", one process", Unit: "B", Ours: single})
-		m.AddFact(pair.Fact{Figure: fmt.Sprintf("%s, %d processes and who leads", name, m.processes), Unit: "B", Ours: pair.SpreadOf(all).Median, Peer: "limit", Bound: most * single})
+		m.AddFact(pair.Fact{Figure: fmt.Sprintf("%s, %d processes and the leader", name, m.processes), Unit: "B", Ours: pair.SpreadOf(all).Median, Peer: "limit", Bound: most * single})
 		m.AddFact(pair.Fact{Figure: name + ", in times of one", Ours: pair.SpreadOf(all).Median / single, Peer: "limit", Bound: most})
 	}}
 }
@@ -208,7 +209,7 @@ func family(id int) []int {
 		if err != nil {
 			continue
 		}
-		_, rest, _ := strings.Cut(string(text), ") ") // behind the program's name: its state, and who has started it
+		_, rest, _ := strings.Cut(string(text), ") ") // after the program's name: its state, and its parent
 		child, failed := strconv.Atoi(filepath.Base(folder))
 		if words := strings.Fields(rest); failed == nil && len(words) > 1 && words[1] == strconv.Itoa(id) {
 			all = append(all, child)

@@ -1,5 +1,5 @@
 // Package quiet shows what a job in which nothing changes pays for what has come since another build: bench/protocol --only clock, bench/system and `bellows train mlr --processes N` of this
-// tree beside those of another, in turns.
+// tree compared with those of another, in turns.
 //
 // It builds both, the other one from a checkout that --before names, with the other's own defaults. Each turn runs this build, the other one, and this one again: the ratio of the last to the first is
 // what the machine does by itself. What counts is the upper end of the interval in which the median of the ratios lies in 95 of 100 cases; for that there are to be 15
@@ -19,7 +19,7 @@ import (
 	"bellows/bench/internal/sets"
 )
 
-// most is what a figure may cost, in times of before.
+// most is the allowed cost of a figure, in times of before.
 const most = 1.02
 
 // Program is the measurement.
@@ -33,7 +33,7 @@ func define(flags *flag.FlagSet) func(b *pair.Bench) {
 		if *before == "" {
 			pair.Check(fmt.Errorf("--before is needed: a folder with a checkout of the build to be held against this one, as `git worktree add FOLDER COMMIT` makes it"))
 		}
-		b.Header("quiet: what a job pays in which nothing changes, beside the build of %s", *before)
+		b.Header("quiet: the cost of a job without changes, compared with the build of %s", *before)
 		shelf := sets.Open(*data)
 		defer shelf.Close()
 		q := &quiet{b, shelf, *data, [2]string{".", *before}}
@@ -100,8 +100,8 @@ func (q *quiet) compare(title string, run func(build int) costs) {
 			continue
 		}
 		r, a := pair.Median(over[n]), pair.Median(again[n])
-		q.AddFact(pair.Fact{Figure: n + ", in times of before: end of the interval", Ours: r.High, Peer: "limit", Bound: most, Exact: true})
-		q.Note("%s: %v of before; again beside itself %v", n, r, a)
+		q.AddFact(pair.Fact{Figure: n + ", relative to before: end of the interval", Ours: r.High, Peer: "limit", Bound: most, Exact: true})
+		q.Note("%s: %v relative to before; again relative to itself %v", n, r, a)
 	}
 }
 

@@ -1,11 +1,14 @@
-// Package resume kills runs of `bellows` with signal 9 at moments that a seed draws, gives the same command until the run is over, and refuses a model that is not that
-// of a run that nobody killed, bit for bit.
+// Package resume kills runs of `bellows` with signal 9 at moments that a seed draws, repeats the same command until the
+// run is over, and refuses a model that differs from that of an undisturbed run, bit for bit.
 //
-// It builds the program and trains the demonstrations of mf, mlr and lda, every other run in several processes. Whoever is killed is drawn, too: the command itself, which
-// with its processes is the whole job, or one of the processes. The moment is a part of the time that an undisturbed run takes, or right behind a checkpoint; some are killed
-// again while they go on. With --consistency, where runs do not repeat bit for bit, each seed has a run that nobody kills and one that is killed: the means of their objectives may not differ by more than half a
-// percent, nor by more than two standard errors. What a seed draws is the same each time, and what the run is doing then is not, so that no two runs of this command are the same; a kill that comes when a run has ended
-// does not count, and is drawn again. One JSON object says what was done. It ends with an error where a model differs, a log does not hold or a run does not end.
+// It builds the program and trains the demonstrations of mf, mlr and lda, every other run in several processes. The
+// victim is also drawn: the command itself, which with its processes is the whole job, or one of the processes. The
+// moment is a part of the time that an undisturbed run takes, or right after a checkpoint; some are killed again while
+// they resume. With --consistency, where runs do not repeat bit for bit, each seed has an undisturbed run and one that
+// is killed: the means of their objectives may differ by at most half a percent, and two standard errors. The draws of
+// a seed are the same each time, but not what the run is doing then, so that no two runs of this command are the same.
+// A kill after the end of a run does not count, and is drawn again. One JSON object reports what was done. It ends with
+// an error if a model differs, a log does not hold or a run does not end.
 package resume
 
 import (
@@ -39,7 +42,7 @@ func define(flags *flag.FlagSet) func(*pair.Bench) {
 	runs := flags.Int("runs", 20, "seeds of each application with another consistency than bsp")
 	return func(*pair.Bench) {
 		stale := pair.Must(staleness(*consistency))
-		pair.Tell(all(*program, *seed, *kills, strings.Split(*apps, ","), stale, *runs))
+		pair.Print(killAll(*program, *seed, *kills, strings.Split(*apps, ","), stale, *runs))
 	}
 }
 
@@ -48,8 +51,8 @@ type Report struct {
 	Seed    uint64         `json:"seed"`
 	Seconds float64        `json:"seconds"`
 	Kills   map[string]int `json:"kills"`        // by application
-	Killed  map[string]int `json:"killed"`       // by who: the command of one process or of several, or one of its processes
-	WentOn  int            `json:"went_on"`      // runs that went on from a checkpoint; the others were killed before there was one
+	Killed  map[string]int `json:"killed"`       // by victim: the command of one process or of several, or one of its processes
+	WentOn  int            `json:"went_on"`      // runs that resumed from a checkpoint; the others were killed before their first
 	Late    int            `json:"ended_before"` // draws that do not count
 	Equal   int            `json:"equal"`        // models that are those of an undisturbed run, bit for bit
 
@@ -70,8 +73,8 @@ var kinds = []kind{
 	{"lda", []string{"--epochs", "120", "--set", "early_stop=false", "--set", "topics=5"}},
 }
 
-// all kills runs of each application, as often as is wanted.
-func all(program string, seed uint64, kills int, apps []string, stale string, runs int) (*Report, error) {
+// killAll kills runs of each application, as often as requested.
+func killAll(program string, seed uint64, kills int, apps []string, stale string, runs int) (*Report, error) {
 	began := time.Now()
 	r := &Report{Seed: seed, Kills: map[string]int{}, Killed: map[string]int{}, Consistency: stale, Load: pair.Load()}
 	defer func() { r.Seconds, r.Load = time.Since(began).Seconds(), r.Load+" to "+pair.Load() }()
@@ -181,7 +184,7 @@ func (t *trial) hold(out string) error {
 		return err
 	}
 	if !bytes.Equal(got, t.want) {
-		return errors.New("the model is not that of a run that nobody killed")
+		return errors.New("the model is not that of an undisturbed run")
 	}
 	if text, err := exec.Command(t.program, "events", out, "--verify").CombinedOutput(); err != nil {
 		return fmt.Errorf("its log does not hold: %w; %s", err, text)
@@ -212,13 +215,13 @@ func (t *trial) draw(processes int) *plan {
 // answer is how a command ended: -1 is by a signal.
 type answer struct {
 	code   int
-	killed bool // somebody was
+	killed bool // a process was killed
 	who    string
-	last   string // line that is no event: what a run that is over says of itself
+	last   string // line that is no event: the result of a finished run
 	said   string // all but events
 }
 
-// command gives the command of the run, and kills by a plan; nil: nobody.
+// command gives the command of the run, and kills by a plan; nil: no kill.
 func (t *trial) command(out string, processes int, p *plan) (a answer) {
 	words := append([]string{"demo", t.app, "--out", out, "--checkpoint-every", "10ms", "--json"}, t.words...)
 	a.who = "command of one process"

@@ -40,7 +40,7 @@ const (
 	errorsMost = 2
 )
 
-// means is what became of runs that nobody killed, and of as many that were.
+// means compares undisturbed runs with as many that were killed.
 type means struct {
 	App       string  `json:"app"`
 	Objective string  `json:"objective"`
@@ -81,7 +81,7 @@ func (m *means) verdict() error {
 	return nil
 }
 
-// compare makes two runs of each seed, one of which is killed.
+// compare makes two runs of each seed, and kills one.
 func (t *trial) compare(stale string, runs int) {
 	if runs < 2 {
 		pair.Check(fmt.Errorf("--runs %d: means are of two at least", runs))
@@ -113,7 +113,7 @@ func (t *trial) compare(stale string, runs int) {
 	pair.Check(m.verdict())
 }
 
-// objective is that of a run in two processes, which is killed once or twice on its way, or not.
+// objective returns that of a run in two processes, which is killed once or twice on its way, or not.
 func (t *trial) objective(kill bool) (name string, value float64) {
 	out := filepath.Join(t.folder, t.app)
 	for range lateMost {

@@ -10,13 +10,14 @@ import (
 	"testing"
 )
 
-// TestWhoIsKilledGoesOn kills a run of each application, or two of one with -short. When they are killed depends on how fast this machine is, and what is wanted does not.
-func TestWhoIsKilledGoesOn(t *testing.T) {
+// TestKilledRunsResume kills a run of each application, or two of one with -short. The moments depend on the speed of
+// this machine, but not the goals.
+func TestKilledRunsResume(t *testing.T) {
 	kills, apps := 1, []string{"mf", "mlr", "lda"}
 	if testing.Short() {
 		kills, apps = 2, apps[1:2]
 	}
-	r, err := all("", 2, kills, apps, "", 0)
+	r, err := killAll("", 2, kills, apps, "", 0)
 	if err != nil {
 		t.Fatalf("%v; %+v", err, r)
 	}
@@ -34,7 +35,7 @@ func TestAnotherModelIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &trial{want: []byte{1, 2, 7}, report: &Report{}}
-	if err := r.hold(out); err == nil || !strings.Contains(err.Error(), "not that of a run that nobody killed") || r.report.Equal > 0 {
+	if err := r.hold(out); err == nil || !strings.Contains(err.Error(), "not that of an undisturbed run") || r.report.Equal > 0 {
 		t.Errorf("it is taken: %v", err)
 	}
 }

@@ -72,7 +72,7 @@ func firstBytes(b *pair.Bench, program, scratch string, args []string) {
 		Peer: "limit", Bound: firstByteMillis / 1e3})
 }
 
-// clone does what the README says to a newcomer, with a build cache of its own.
+// clone follows the README's steps for a newcomer, with a build cache of its own.
 func clone(b *pair.Bench, scratch string) {
 	tree := filepath.Join(scratch, "clone")
 	start := time.Now()

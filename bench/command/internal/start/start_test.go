@@ -21,7 +21,7 @@ func TestFirstEpochKnowsALossLine(t *testing.T) {
 	}
 }
 
-func TestWatcherWaitsForTheLineAndKeepsTheLast(t *testing.T) {
+func TestWatcherWaitsForItsLine(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		wanted func(string) bool

@@ -1,8 +1,8 @@
-// Package jobs is the jobs of bench/lab: an Order says which, so that one process can tell another to make the same.
+// Package jobs has the jobs of bench/lab: an Order selects one, so that one process can tell another to make the same.
 //
 // The caller's duty: Make a job for every run, since a run uses it up.
 //
-// The package refuses to run a job: who measures one leaves out its first Warm epochs.
+// The package does not run a job; a measurement leaves out the first Warm epochs.
 package jobs
 
 import (

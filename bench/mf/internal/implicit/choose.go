@@ -8,10 +8,10 @@ import (
 	"bellows/data"
 )
 
-// settings are those of our own whose defaults are constants.
+// settings are our own settings whose defaults are constants.
 type settings struct{ unobserved, l2 float64 }
 
-// defaults are what a run takes that is told nothing.
+// defaults are those of a run without settings.
 var defaults = settings{0.3, 0.005}
 
 func (s settings) String() string { return fmt.Sprintf("unobserved=%g l2=%g", s.unobserved, s.l2) }
@@ -57,7 +57,8 @@ func (b bench) choose() {
 	}
 }
 
-// validated is NDCG@10 of each choice on a tenth of a set's training pairs, the mean over as many seeds as there are turns.
+// validated returns NDCG@10 of each choice on a tenth of a set's training pairs, the mean over as many seeds as there
+// are turns.
 func (b bench) validated(name string) map[settings]float64 {
 	one, other := b.shelf.Rated(name).Read(data.Ratings)
 	pairs, scores := liked(one, other), map[settings]float64{}
@@ -65,7 +66,7 @@ func (b bench) validated(name string) map[settings]float64 {
 		train, _ := split(pairs, seed+1, testPercent)
 		known, held := split(train, seed+1001, validPercent)
 		for _, s := range choices() {
-			m := b.ours(known, map[string]string{"unobserved": fmt.Sprint(s.unobserved), "l2": fmt.Sprint(s.l2)})
+			m := b.trainOurs(known, map[string]string{"unobserved": fmt.Sprint(s.unobserved), "l2": fmt.Sprint(s.l2)})
 			scores[s] += ndcg(m, held) / float64(b.Turns)
 		}
 	}

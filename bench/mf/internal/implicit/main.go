@@ -49,7 +49,7 @@ func define(flags *flag.FlagSet) func(b *pair.Bench) {
 			names = []string{*set}
 		}
 		for _, name := range names {
-			b.all(b.shelf.Rated(name))
+			b.compareOn(b.shelf.Rated(name))
 		}
 	}
 }
@@ -67,8 +67,8 @@ type bench struct {
 	libmf string
 }
 
-// all compares on one set, over as many seeds as there are turns.
-func (b bench) all(files sets.Pair) {
+// compareOn compares on one set, over as many seeds as there are turns.
+func (b bench) compareOn(files sets.Pair) {
 	one, other := files.Read(data.Ratings)
 	pairs := liked(one, other)
 	b.Section(fmt.Sprintf("%s, %d pairs, %d × %d", files.Origin, pairs.Rows(), len(pairs.Ratings.Users), len(pairs.Ratings.Items)))
@@ -76,7 +76,7 @@ func (b bench) all(files sets.Pair) {
 	var best choice
 	for seed := range b.Turns {
 		train, test := split(pairs, uint64(seed+1), testPercent)
-		m := b.ours(train, nil)
+		m := b.trainOurs(train, nil)
 		score := ndcg(m, test)
 		ours += score / float64(b.Turns)
 		if b.libmf == "" {
@@ -104,7 +104,7 @@ const deepened = 1
 // factors and iterations.
 func (b bench) best(train *data.Set, seed uint64) choice {
 	known, held := split(train, seed+1000, validPercent)
-	like, scores, list := b.ours(known, nil), map[choice]float64{}, grid(b.Full)
+	like, scores, list := b.trainOurs(known, nil), map[choice]float64{}, grid(b.Full)
 	try := func(list []choice) {
 		for _, c := range list {
 			scores[c] = ndcg(b.train(c, known, like), held)
@@ -123,12 +123,12 @@ func (b bench) best(train *data.Set, seed uint64) choice {
 	return best
 }
 
-// ours is our model of pairs, by its defaults but for what is set.
-func (b bench) ours(train *data.Set, set map[string]string) *model.Model {
+// trainOurs returns our model of pairs, by its defaults except for what is set.
+func (b bench) trainOurs(train *data.Set, set map[string]string) *model.Model {
 	return trial.Setup{App: mf.New(), Data: train, Slots: min(2, runtime.NumCPU()), Settings: set}.Train().Model()
 }
 
-// ndcg is NDCG@10 of held-out pairs by a model that knows what its users had in training.
+// ndcg returns NDCG@10 of held-out pairs by a model that knows its users' training items.
 func ndcg(m *model.Model, held *data.Set) float64 {
 	examined := pair.Must(pair.Must(mf.New().Open(m)).(app.Examiner).Examine(held, []string{"ndcg@10"}))
 	return examined.Metrics[0].Value

@@ -15,9 +15,9 @@ import (
 
 // peer is LIBMF on one set. LIBMF reads "user item rating" with small numbers, so the set is written anew for it.
 type peer struct {
-	program           string // empty: there is none
+	program           string // empty: none
 	train, test, name string
-	model             string // where it writes what nobody reads
+	model             string // its unused output
 	ratings           int
 }
 

@@ -43,7 +43,7 @@ func define(flags *flag.FlagSet) func(b *pair.Bench) {
 		b := bench{p, sets.Open(*dir), *libmf, *threads}
 		defer b.shelf.Close()
 		for _, files := range b.choose(*set) {
-			b.all(files)
+			b.measureOn(files)
 		}
 	}
 }
@@ -74,7 +74,7 @@ func (b bench) choose(name string) []sets.Pair {
 	return chosen
 }
 
-func (b bench) all(files sets.Pair) {
+func (b bench) measureOn(files sets.Pair) {
 	train, test := files.Read(data.Ratings)
 	b.Section(files.Origin + ", " + train.Detected.String())
 	peer := newPeer(b, files.Name, train, test)

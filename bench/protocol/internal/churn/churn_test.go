@@ -17,8 +17,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestNothingComesOfChurn runs each application once, short; without -short they follow each other for a minute.
-func TestNothingComesOfChurn(t *testing.T) {
+// TestChurnHasNoEffect runs each application once, short; without -short they follow each other for a minute.
+func TestChurnHasNoEffect(t *testing.T) {
 	c := &churn{rng: rand.New(rand.NewPCG(1, 2)), nodes: 4, short: 4, out: Report{Commands: map[string]int{}, Answers: map[string]int{}}}
 	long := time.Minute
 	if testing.Short() {
@@ -32,8 +32,8 @@ func TestNothingComesOfChurn(t *testing.T) {
 	}
 }
 
-// TestWhatHasGrownIsRefused plants a goroutine, a descriptor and memory that a job leaves behind.
-func TestWhatHasGrownIsRefused(t *testing.T) {
+// TestLeaksAreRefused plants a goroutine, a descriptor and memory that a job leaves.
+func TestLeaksAreRefused(t *testing.T) {
 	of := func(change func(*Report)) error {
 		c := &churn{out: Report{Jobs: 4, Changes: 100, Goroutines: []int{2, 3, 2, 3}, Files: []int{8, 8, 8, 8}, Heap: []uint64{1, 2, 3, 3 + grown}}}
 		change(&c.out)

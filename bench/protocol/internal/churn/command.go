@@ -49,8 +49,8 @@ func jobOf(order string) (train.Job, *visits.Proof) {
 	return run.Job, pair.Must(visits.NewProof(pair.Must(visits.State(run.Job.Splits, opens, clocks, run.Job.Items))))
 }
 
-// command changes the job's shape, one command after the other, sometimes two at once, until it is over. What cannot be is an
-// answer, too; what must not be is an error of this project's.
+// command changes the job's shape, one command after the other, sometimes two at once, until it is over. A refusal of
+// an impossible command is an answer; any other failure is an error of this project.
 func (c *churn) command(ctx context.Context, control *launch.Control, over <-chan struct{}) error {
 	for {
 		what, do := c.draw(ctx, control)
@@ -90,7 +90,7 @@ func (c *churn) command(ctx context.Context, control *launch.Control, over <-cha
 	}
 }
 
-// draw is any command.
+// draw returns a random command.
 func (c *churn) draw(ctx context.Context, control *launch.Control) (what string, do func() error) {
 	is := func(_ elastic.Result, err error) error { return err }
 	someone := bellows.NodeID(1)

@@ -37,11 +37,11 @@ var Program = pair.Program{Name: "churn", Define: define, Roles: map[string]func
 func define(flags *flag.FlagSet) func(*pair.Bench) {
 	seed := flags.Uint64("seed", 1, "seed of all that is drawn; what the machine's speed decides repeats only roughly")
 	seconds := flags.Float64("seconds", 60, "how long jobs are begun; one of each application is, whatever it takes")
-	nodes := flags.Int("nodes", 5, "at most so many nodes beside the one that leads")
+	nodes := flags.Int("nodes", 5, "at most so many nodes besides the leader")
 	return func(*pair.Bench) {
 		c := &churn{rng: rand.New(rand.NewPCG(*seed, 0x636875726e)), nodes: *nodes, out: Report{Seed: *seed, Commands: map[string]int{}, Answers: map[string]int{}}}
 		err := c.run(pair.Seconds(*seconds))
-		pair.Tell(&c.out, err)
+		pair.Print(&c.out, err)
 	}
 }
 
@@ -57,7 +57,7 @@ type Report struct {
 	Changes    int            `json:"changes"`  // of the route: nodes that came, what moved, nodes that left
 	Visited    int64          `json:"visited"`  // items, each as often as it was to be
 	Orphans    []int          `json:"orphans"`
-	Goroutines []int          `json:"goroutines"` // of the process that leads, behind each job
+	Goroutines []int          `json:"goroutines"` // of the leading process, after each job
 	Files      []int          `json:"files"`      // its descriptors
 	Heap       []uint64       `json:"heap_bytes"` // what it holds
 	Last       []string       `json:"last_errors,omitempty"`
@@ -163,7 +163,7 @@ func (c *churn) job(name string) error {
 	return nil
 }
 
-// measure is what the process holds when a job is over.
+// measure records what the process holds when a job is over.
 func (c *churn) measure() {
 	runtime.GC()
 	runtime.GC()
@@ -178,7 +178,8 @@ func (c *churn) measure() {
 	c.out.Files = append(c.out.Files, files)
 }
 
-// grown is how much more the process may hold behind the last job than behind the first of each application: what maps and pools keep.
+// grown is how much more the process may hold after the last job than after the first of each application: the growth
+// of maps and pools.
 const grown = 8 << 20
 
 // flat refuses what has grown since each application has run once.

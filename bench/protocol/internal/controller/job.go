@@ -17,7 +17,7 @@ import (
 	"bellows/train"
 )
 
-// The table that every flush changes: as large as it must be for the most partitions that a table gets by itself.
+// The table that every flush changes: as large as it must be for the most partitions that a table gets by default.
 const (
 	rows  = 1 << 16
 	width = 64
@@ -37,7 +37,7 @@ type job struct {
 	allocated   float64 // by the last turn, per node and clock
 }
 
-// tally is what the controller has sent.
+// tally counts what the controller has sent.
 type tally struct{ records, tasks int }
 
 var self = wire.ControllerAt()
@@ -67,7 +67,7 @@ func newJob(nodes, step int) *job {
 
 func items(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }
 
-// frames are the words of all clients in one clock, as they come from the wire.
+// frames are the messages of all clients in one clock, as they arrive from the wire.
 func (j *job) frames(to *bytes.Buffer, clock bellows.Clock) {
 	var batch wire.Batch
 	for n := 1; n <= j.nodes; n++ {
@@ -105,7 +105,7 @@ func (j *job) turn(clocks int) pair.Turn {
 	return t
 }
 
-// run is what is measured: frames in, steps, frames out.
+// run is the measured part: frames in, steps, frames out.
 func (j *job) run(reader *transport.Reader, clocks int) {
 	if !j.started {
 		j.started = true

@@ -12,7 +12,7 @@ import (
 // busily is the role of a process that keeps a processor busy.
 const busily = "busily"
 
-// spin computes until the process is killed, or whoever started it has gone.
+// spin computes until the process is killed, or its parent has gone.
 func spin() {
 	runtime.GOMAXPROCS(2)
 	go func() {

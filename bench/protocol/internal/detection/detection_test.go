@@ -16,7 +16,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestLossesAreTimed loses a few nodes of each kind, and stops one for a moment. How long each takes is this machine's; that it is told, and that the job goes on, is wanted.
+// TestLossesAreTimed loses a few nodes of each kind, and stops one for a moment. The times are this machine's; the
+// goals are that the loss is reported and the job continues.
 func TestLossesAreTimed(t *testing.T) {
 	b := &bench{seed: 3, at: 2}
 	r, err := b.measure(counts{kills: 3, stops: 1, servers: 1, leaders: 2, stoppedLeaders: 1, commands: 1, short: 2, long: 50 * time.Millisecond, busy: 1})
@@ -34,8 +35,8 @@ func TestLossesAreTimed(t *testing.T) {
 	}
 }
 
-// TestWhatIsAboveIsCounted settles times of which one is too long.
-func TestWhatIsAboveIsCounted(t *testing.T) {
+// TestTooLongTimesAreCounted settles times with one too long.
+func TestTooLongTimesAreCounted(t *testing.T) {
 	s := times{figures: []float64{1, 4, 2}}
 	if s.settle(3); s.Misses != 1 || s.Most != 4 || s.Median.Value != 2 || s.Tail.Value != 4 {
 		t.Errorf("%+v", s)

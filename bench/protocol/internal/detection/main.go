@@ -18,7 +18,7 @@ import (
 	"bellows/bench/internal/pair"
 )
 
-// What is wanted, at the 99th percentile, in seconds; and how many of a hundred stops are survived.
+// The goals, at the 99th percentile, in seconds; and how many of a hundred stops are survived.
 const (
 	wantDetected  = 3
 	wantRecovered = 5
@@ -43,7 +43,7 @@ func define(flags *flag.FlagSet) func(*pair.Bench) {
 	flags.IntVar(&b.at, "jobs", 1, "jobs that run side by side, except where servers, leaders or commands are killed")
 	flags.StringVar(&b.program, "program", "", "a built `bellows` (default: it is built)")
 	return func(*pair.Bench) {
-		pair.Tell(b.measure(n))
+		pair.Print(b.measure(n))
 	}
 }
 
@@ -66,7 +66,7 @@ type Report struct {
 type series struct {
 	Detected  times  `json:"detected"`
 	Recovered times  `json:"recovered"`
-	Load      string `json:"load"` // of the machine, before and behind it
+	Load      string `json:"load"` // of the machine, before and after it
 	// Unfollowed is why jobs were rolled back that lost who led them; none: each was followed.
 	Unfollowed []string `json:"unfollowed,omitempty"`
 }
@@ -141,7 +141,7 @@ func (b *bench) measure(n counts) (*Report, error) {
 	return r, err
 }
 
-// lose loses so many nodes, in jobs side by side.
+// lose loses so many nodes, in jobs in parallel.
 func (b *bench) lose(what string, count, at int, lose func(j *job)) *series {
 	if count == 0 {
 		return nil
@@ -158,7 +158,7 @@ func (b *bench) lose(what string, count, at int, lose func(j *job)) *series {
 	return s
 }
 
-// jobs does something to jobs side by side, so many times in all.
+// jobs disturbs jobs in parallel, so many times in all.
 func (b *bench) jobs(what string, count, at int, do func(j *job)) []*job {
 	list := make([]*job, at)
 	for i := range list {

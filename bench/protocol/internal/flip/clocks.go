@@ -14,7 +14,8 @@ import (
 	"bellows/train"
 )
 
-// The job of clocks: a table of 128 MiB in two partitions, of which each of two tasks reads and changes 1 MiB a clock, and computes or rests meanwhile.
+// The job of clocks: a table of 128 MiB in two partitions. Each of two tasks reads and changes 1 MiB of it a clock, and
+// computes or rests meanwhile.
 const (
 	clockMiB   = 64 // of a partition
 	clockRows  = 2 * clockMiB << 20 / 4 / width
@@ -22,7 +23,7 @@ const (
 	clockWork  = 5 * time.Millisecond
 )
 
-// clockJob returns the job: over is told when a clock is.
+// clockJob returns the job: over is called after each clock.
 func clockJob(busy bool, over func(time.Time) (more bool)) train.Job {
 	const splits = 2
 	return train.Job{
@@ -69,7 +70,7 @@ type clockRatios struct {
 	moved         []float64
 }
 
-// move has a partition go to a node, and returns when it has.
+// move moves a partition to a node, and returns when it has moved.
 func move(ctx context.Context, c *node.Commands, p bellows.PartitionID, to bellows.NodeID) {
 	pair.Check(<-pair.Must(c.MovePartition(ctx, bellows.PartitionRef{Partition: p}, to)))
 }

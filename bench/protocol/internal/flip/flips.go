@@ -19,7 +19,8 @@ import (
 
 const (
 	width = 256
-	// A stretch around the word that a move is made: the record comes before it, by as much as that word and whoever waits for it take.
+	// A stretch around the report of a move: the record comes before it, by as long as the report and its receiver
+	// take.
 	before = 10 * time.Millisecond
 	behind = 20 * time.Millisecond
 	quiet  = time.Second // before the first move
@@ -127,8 +128,9 @@ func (computer) RunTask(*train.Task) error {
 	return nil
 }
 
-// clocked tells when each clock of a split is over, and ends the job when it is enough: as soon as every split has ended the clock that it is in. To interrupt it would
-// bring all to one clock, as for who goes on later, and some are thousands behind others.
+// clocked reports when each clock of a split is over, and ends the job when it has enough: as soon as every split has
+// ended its clock. An interrupt would bring all to one clock, from which a run resumes, and some are thousands behind
+// others.
 type clocked struct {
 	train.Driver
 	split  bellows.SplitID
@@ -153,8 +155,8 @@ type felt struct {
 	median     float64   // of a task, with nothing moving
 	flips      []float64 // the longest task around each flip
 	still      []float64 // and in stretches as long, with nothing moving
-	moves      []float64 // from the command to the word that it is made
-	wroteOver  []float64 // clocks of who writes in which a flip is
+	moves      []float64 // from the command to the report of the move
+	wroteOver  []float64 // clocks of the writer with a flip
 	wroteStill []float64 // those in which nothing moves
 }
 
@@ -164,7 +166,7 @@ type stretch struct{ from, to time.Time }
 func (s stretch) meets(o stretch) bool  { return s.from.Before(o.to) && o.from.Before(s.to) }
 func (s stretch) length() time.Duration { return s.to.Sub(s.from) }
 
-// around returns where the flip of a move is that was told of.
+// around returns the stretch around the flip of a reported move.
 func around(told time.Time) stretch { return stretch{told.Add(-before), told.Add(behind)} }
 
 // network is between the processes.

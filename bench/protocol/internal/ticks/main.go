@@ -1,7 +1,9 @@
-// Package ticks shows what it costs a job in which nobody is lost that its processes look around, and say that they live, ten times a second: the same program, built with another time from one look to the next, runs in turns.
+// Package ticks measures the cost of ten checks and heartbeats a second for a job without losses: the same program,
+// built with another time between checks, runs in turns.
 //
-// It builds itself with core/shell.TickMillis replaced, and needs Go. Jobs are of several processes joined by Unix sockets: one that does nothing but exchange a table, by its CPU time for each clock, and one whose tasks only
-// wait, by its CPU time in each second.
+// It builds itself with core/shell.TickMillis replaced, and needs Go. Jobs are of several processes joined by Unix
+// sockets: one that does nothing but exchange a table, by its CPU time for each clock, and one whose tasks only wait,
+// by its CPU time in each second.
 package ticks
 
 import (
@@ -80,7 +82,8 @@ func build(program, folder string, millis int) {
 	pair.Once("go build", "go", nil, "build", "-C", "bench", "-overlay", overlay, "-o", program, "./protocol")
 }
 
-// compare runs a job by both programs at once, in turns with the usual one beside itself: what the machine does meanwhile is the same for both. It returns the CPU time in a second of either.
+// compare runs a job by both programs at once, in turns with the usual one compared with itself: what the machine does
+// meanwhile is the same for both. It returns the CPU time in a second of either.
 func compare(b *pair.Bench, kind, processes string, seconds float64, usual, rare string) (often, seldom float64) {
 	both := func(programs ...string) (p [2]played) {
 		pair.RunTogether(2, func(i int) {
@@ -171,7 +174,7 @@ func lead(kind string, processes int, long time.Duration) {
 	pair.Check(json.NewEncoder(os.Stdout).Encode(p))
 }
 
-// job returns the job of an order. A round that has ended is told to node 0 alone.
+// job returns the job of an order. Only node 0 learns of the end of a round.
 func job(order string, round func(n int) bool) train.Job {
 	j := cluster.Exchange(table.Schema{Name: "weights", Rows: rows, Width: width}, splits, func(n int, _ *train.Dispatcher) bool { return round(n) })
 	if order == idle {

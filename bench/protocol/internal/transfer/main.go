@@ -1,9 +1,9 @@
-// Package transfer shows what it costs to move a model between two processes: every clock, each reads all rows of a table of
-// which the other holds half, and changes all of them. Over one connection and over several, and with values of 32 and of
-// 16 bits.
+// Package transfer shows what it costs to move a model between two processes: every clock, each reads all rows of a
+// table of which the other holds half, and changes all of them. Over one connection and over several, and with values
+// of 32 and of 16 bits.
 //
-// It needs no peer: ours in another setting stands beside ours. CPU time is that of all processes, their start included. With
-// --full, also a small table, and TCP.
+// It needs no peer: ours in another setting stands next to ours. CPU time is that of all processes, their start
+// included. With --full, also a small table, and TCP.
 package transfer
 
 import (
@@ -29,7 +29,7 @@ var Program = pair.Program{Name: "transfer", Turns: [2]int{3, 7}, Run: runAll,
 	Roles: map[string]func([]string){"transfer": cluster.Role(ordered)}}
 
 func runAll(b *pair.Bench) {
-	b.Header("transfer: two processes read and change all of a table, of which each holds half; at most %d MiB of values move in a turn", moved>>20)
+	b.Header("transfer: two processes read and change all of a table, each holding half; at most %d MiB of values move in a turn", moved>>20)
 	networks, sizes := []string{"unix"}, []int{1 << 20, 16 << 20}
 	if b.Full {
 		networks, sizes = []string{"unix", "tcp"}, []int{64 << 10, 1 << 20, 16 << 20}

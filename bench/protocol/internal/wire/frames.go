@@ -19,10 +19,10 @@ import (
 	"bellows/table"
 )
 
-// Ours is two nodes as a job has them: node 0 holds tables in a lane of package server, node 1 is a client and, since
-// somebody must number the flushes, the controller. A push is all that a flush takes: the push and its done, the done passed
-// on by the lane that holds it, the record, and the lane's word that it is applied, which is when it counts as done. Both nodes pass messages
-// through package fabric, as nodes of a job do: queues, goroutines, frames and connections.
+// Our side is two nodes as in a job: node 0 holds tables in a lane of package server, node 1 is a client and, since the
+// flushes need numbers, the controller. A push is a complete flush: the push and its done, the done passed on by the
+// lane that holds it, the record, and the lane's report that it is applied, which is when it counts as done. Both nodes
+// pass messages through package fabric, as nodes of a job do: queues, goroutines, frames and connections.
 
 var (
 	laneAt       = wire.LaneAt(0, 0)
@@ -54,7 +54,7 @@ func newLane() (*server.Lane, error) {
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }}, laneAt, server.Options{})
 }
 
-// serveFrames is the server's process.
+// serveFrames runs the server's process.
 func serveFrames(address string) {
 	lane := pair.Must(newLane())
 	l := pair.Must(nodeTransport(0).Listen(address))
@@ -71,7 +71,7 @@ func serveFrames(address string) {
 	duty.Serve(l.Address(), l, accept, fabric.Places)
 }
 
-// driveFrames is the driver's process.
+// driveFrames runs the driver's process.
 func driveFrames(address string) {
 	conn := pair.Must(nodeTransport(1).Dial(context.Background(), address))
 	d := newDriver()
@@ -85,13 +85,13 @@ func driveFrames(address string) {
 	d.bus.Close()
 }
 
-// open admits whatever comes: there is no job to hold it against.
+// open admits every frame: there is no job to check it against.
 type open struct{}
 
 func (open) Header(bellows.NodeID, wire.Header) error { return nil }
 func (open) Message(wire.Header, wire.Envelope) error { return nil }
 
-// driver is node 1. All but bus and done belong to whoever steps the client.
+// driver is node 1. All except bus and done belong to the goroutine that steps the client.
 type driver struct {
 	bus  *fabric.Bus
 	done chan error
@@ -141,7 +141,7 @@ func tableOf(d duty.Duty) (bellows.TableID, error) {
 	return 0, fmt.Errorf("%s of %d bytes: %w", d.Kind, d.Size, duty.ErrKind)
 }
 
-// step is the client's.
+// step steps the client.
 func (d *driver) step(batch []wire.Envelope, out *wire.Outbox) {
 	for _, e := range batch {
 		switch m := e.Message.(type) {
@@ -181,7 +181,7 @@ func (d *driver) prepare(b begin) {
 	}
 }
 
-// number is the controller's step. Flushes are held in the order in which they are sent, and numbered so.
+// number steps the controller. Flushes are held in the order in which they are sent, and numbered so.
 func number(batch []wire.Envelope, out *wire.Outbox) {
 	records := wire.New[wire.Records]()
 	for _, e := range batch {

@@ -15,7 +15,7 @@ import (
 	"bellows/bench/internal/pair"
 )
 
-// What the rows are held against: ratios of speeds.
+// The goals of the rows: ratios of speeds.
 const (
 	grpcLeast  = 2       // CPU time: at most half of gRPC's
 	plainLeast = 1 / 1.8 // at most 1.8 of the plain loop's
@@ -77,7 +77,7 @@ type bench struct {
 
 	contenders        []*contender // that have been started
 	ours, plain, grpc *contender   // grpc is nil where it is not there
-	redis             *redis       // likewise
+	redis             *redis       // nil: none
 }
 
 // start runs the processes of all sides that are there.

@@ -14,9 +14,9 @@ import (
 	"bellows/vec"
 )
 
-// The plain loop is the least that moving and using the bytes takes: whole buffers of one size, one behind the other, with
-// neither headers nor checksums nor answers. For a push the server adds each buffer to its table; for a pull it copies the
-// table into the buffer. Those two are the one touch of memory besides the system's own copies.
+// The plain loop is the least that moving and using the bytes takes: whole buffers of one size, one after the other,
+// with neither headers nor checksums nor answers. For a push the server adds each buffer to its table; for a pull it
+// copies the table into the buffer. Those two are the one touch of memory besides the system's own copies.
 
 const (
 	plainPush byte = 1 + iota

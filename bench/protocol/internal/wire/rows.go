@@ -34,7 +34,7 @@ func (b *bench) large() {
 	}
 }
 
-// perByte is one kind and size beside the plain loop and gRPC.
+// perByte is one kind and size compared with the plain loop and gRPC.
 func (b *bench) perByte(d duty.Duty) {
 	work := float64(d.Size) / 1e9
 	sides := []pair.Side{b.ours.side(d, work), b.plain.side(d, work)}

@@ -1,10 +1,11 @@
-// Package duty is what the processes of bench/protocol --only wire have in common, in a contender of this module and in one of another: a server, which answers
-// "port" and "usage", and a driver, which answers a duty, such as "push 65536 32 1000". Both take "compute N". Each answer is one line of
-// numbers.
+// Package duty holds what the processes of bench/protocol --only wire share, in a contender of this module and in one
+// of another: a server, which answers "port" and "usage", and a driver, which answers a duty, such as "push 65536 32
+// 1000". Both take "compute N". Each answer is one line of numbers.
 //
-// The caller calls Serve or Drive, once, and ends when it returns. An error ends the process as in package pair: under pair.Attempt.
+// The caller calls Serve or Drive, once, and ends when it returns. An error ends the process as in package pair: under
+// pair.Attempt.
 //
-// The package refuses to measure more than one process: who asks both adds them up.
+// The package measures only one process: the caller adds up both.
 package duty
 
 import (
@@ -34,8 +35,8 @@ type Duty struct {
 // ErrKind is a duty that a contender cannot do.
 var ErrKind = errors.New("no such kind of request")
 
-// Serve is a server's process: it accepts one connection at an address such as tcp:HOST:PORT, and talks until its input ends. computes, if there is
-// one, is told how many goroutines are going to compute.
+// Serve runs a server's process: it accepts one connection at an address such as tcp:HOST:PORT, and talks until its
+// input ends. computes, if set, is called with the number of goroutines that will compute.
 func Serve(address string, listening io.Closer, accept func() error, computes func(n int)) {
 	ended := make(chan error, 1)
 	go func() { ended <- accept() }()
@@ -63,7 +64,7 @@ func portOf(address string) int {
 	return port
 }
 
-// Drive is a driver's process. do does a duty, and notes how long each request took where only one is in flight.
+// Drive runs a driver's process. do does a duty, and notes how long each request took if only one is in flight.
 func Drive(do func(d Duty, latencies []time.Duration) error, computes func(n int)) {
 	talk(computes, func(line string) ([]float64, error) {
 		var d Duty
@@ -88,7 +89,7 @@ func talk(computes func(n int), answer func(line string) ([]float64, error)) {
 }
 
 // timed does a duty and returns requests, wall and CPU seconds, allocations, and the median and 99th percentile in
-// seconds of a request, which are 0 where several are in flight.
+// seconds of a request, which are 0 if several are in flight.
 func timed(d Duty, do func(Duty, []time.Duration) error) ([]float64, error) {
 	var latencies []time.Duration
 	if d.Window == 1 {
@@ -122,13 +123,13 @@ func allocations() float64 {
 
 // burners are goroutines that multiply matrices without a pause, as tasks of a job do.
 type burners struct {
-	told    func(n int) // nil: nobody
+	told    func(n int) // nil: not called
 	running int
 	stop    *atomic.Bool
 	ended   chan struct{}
 }
 
-// set changes how many there are, and says so.
+// set changes their number, and reports it.
 func (b *burners) set(n int) []float64 {
 	if b.running > 0 {
 		b.stop.Store(true)
