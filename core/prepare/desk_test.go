@@ -55,7 +55,7 @@ func (d *desk) Owns(p wire.Pair) error {
 	g := max(d.generation[p.Ref], 1)
 	switch {
 	case p.Generation < g:
-		return prepare.ErrStale
+		return route.ErrStale
 	case p.Generation > g:
 		return errNeverHere
 	}

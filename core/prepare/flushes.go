@@ -1,7 +1,6 @@
 package prepare
 
 import (
-	"errors"
 	"slices"
 
 	"bellows"
@@ -69,9 +68,10 @@ type Held struct {
 	several bool // other pushes may bring, or have brought, more of it
 }
 
-// Partitions answers what Judge must know of the lane's partitions. It is asked during the call only.
+// Partitions are the partitions of a lane, as Judge must know them: a store of partitions, which calls nothing of
+// the lane. It is asked during the call only.
 type Partitions interface {
-	// Owns returns nil if the lane owns the partition at that generation, ErrStale if the partition has had
+	// Owns returns nil if the lane owns the partition at that generation, route.ErrStale if the partition has had
 	// another owner since, and another error if no route has had the pair.
 	Owns(p wire.Pair) error
 	// Barrier reports whether the clocks of the partition's table become visible as a whole.
@@ -79,9 +79,6 @@ type Partitions interface {
 	// MayEnd reports whether a client has the exclusive lease on a partition, and no flush ends it yet.
 	MayEnd(ref bellows.PartitionRef, client wire.Address) bool
 }
-
-// ErrStale is the error of a pair that names an earlier owner of its partition.
-var ErrStale = errors.New("it was another's")
 
 // New returns the flushes of a lane that has none yet.
 func New(c Config) *Flushes {

@@ -18,7 +18,7 @@ type owner []bellows.Generation
 // Owns compares a pair with the newest generation.
 func (o owner) Owns(p wire.Pair) error {
 	if p.Generation < o[p.Ref.Partition] {
-		return ErrStale
+		return route.ErrStale
 	}
 	return nil
 }

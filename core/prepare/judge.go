@@ -6,6 +6,7 @@ import (
 
 	"bellows"
 	"bellows/core/planted"
+	"bellows/core/route"
 	"bellows/link/wire"
 )
 
@@ -59,7 +60,7 @@ func (f *Flushes) Judge(from wire.Address, m *wire.Push, applied bellows.CommitN
 		return Judgement{Verdict: Known}
 	}
 	switch err := owns(m, at); {
-	case err == ErrStale:
+	case err == route.ErrStale:
 		return Judgement{Verdict: Stale}
 	case err != nil:
 		return Judgement{Verdict: Refused, Err: err}

@@ -6,6 +6,7 @@ import (
 
 	"bellows"
 	"bellows/core/planted"
+	"bellows/core/route"
 	"bellows/link/wire"
 )
 
@@ -122,7 +123,7 @@ func (f *Flushes) sayMoved(to wire.Address, id bellows.FlushID, p wire.Pair, out
 
 // DropLate counts as dropped what a process pushes that was declared gone, as far as there is memory.
 func (f *Flushes) DropLate(m *wire.Push, at Partitions) {
-	if err := owns(m, at); (err == nil || err == ErrStale) && len(f.missed) < missedMax {
+	if err := owns(m, at); (err == nil || err == route.ErrStale) && len(f.missed) < missedMax {
 		f.Miss(m)
 	}
 }

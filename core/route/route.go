@@ -13,6 +13,7 @@
 package route
 
 import (
+	"errors"
 	"iter"
 	"slices"
 
@@ -20,6 +21,9 @@ import (
 	"bellows/link/wire"
 	"bellows/table"
 )
+
+// ErrStale is the error of a pair that names an earlier owner of its partition.
+var ErrStale = errors.New("it was another's")
 
 // Owner is the lane that holds a partition and the generation at which it does.
 type Owner struct {

@@ -1,17 +1,14 @@
 package server
 
 import (
-	"slices"
-
 	"bellows"
 	"bellows/core/checkpoint"
-	"bellows/core/partition"
 	"bellows/link/wire"
 )
 
 // tellCut tells the controller how far a cut is here.
 func (l *Lane) tellCut(out *wire.Outbox) {
-	for _, m := range l.cuts.Say(func() bool { return !slices.ContainsFunc(l.owned, (*partition.Partition).HidesFromCuts) }) {
+	for _, m := range l.cuts.Say(l.shard.Cuttable) {
 		out.Send(l.cfg.Self, l.cfg.Controller, m)
 	}
 }

@@ -47,7 +47,7 @@ func (l *Lane) loseClient(c *bellows.Control, out *wire.Outbox) {
 		newest := max(l.cfg.Incarnation(a), l.clients.Newest(a))
 		l.takeFence(&wire.Fence{Node: c.Node, Incarnation: newest}, out)
 	}
-	for _, p := range l.owned {
+	for _, p := range l.shard.Owned() {
 		if !planted.On("lease-of-the-lost-kept") {
 			l.carry(a, p.Abort(a, &l.fx), out)
 		}
@@ -61,7 +61,7 @@ func (l *Lane) loseClient(c *bellows.Control, out *wire.Outbox) {
 // removedBy returns this lane's removal among changes of the route; nil: it is not there.
 func (l *Lane) removedBy(changes []bellows.Control) *bellows.Control {
 	for i := range changes {
-		if who, removed := l.cfg.Route.Removed(changes[i]); removed && who == l.cfg.Self {
+		if who, removed := l.shard.Route().Removed(changes[i]); removed && who == l.cfg.Self {
 			return &changes[i]
 		}
 	}
@@ -70,7 +70,7 @@ func (l *Lane) removedBy(changes []bellows.Control) *bellows.Control {
 
 // takeCounts adds the final counts of a lane or client that was removed, if this lane is its successor.
 func (l *Lane) takeCounts(f closing.FinalCounts, out *wire.Outbox) {
-	if missed, added := l.ending.Adopt(f, l.cfg.Route, out); added {
+	if missed, added := l.ending.Adopt(f, l.shard.Route(), out); added {
 		l.flushes.Adopt(missed)
 		l.closeWhenAll(out)
 	}
@@ -85,7 +85,7 @@ func (l *Lane) takeCountsAhead(out *wire.Outbox) {
 
 // closeWhenAll closes a lane that is closing, when nothing more can come.
 func (l *Lane) closeWhenAll(out *wire.Outbox) {
-	if l.ending.Ready(l.expects(), l.Handing()) {
+	if l.ending.Ready(l.shard.Expects(), l.Handing()) {
 		l.close(out)
 	}
 }
@@ -111,10 +111,10 @@ func (l *Lane) close(out *wire.Outbox) {
 	if !planted.On("missed-uncounted") && !l.ending.Removed() {
 		l.countMissed()
 	}
-	for _, p := range l.owned {
+	for _, p := range l.shard.Owned() {
 		l.countPartition(p)
 	}
-	l.ending.Close(l.flushes.Missed(), l.cfg.Route, out)
+	l.ending.Close(l.flushes.Missed(), l.shard.Route(), out)
 }
 
 // Ending reports whether the controller, or a client, has told the lane that the job is over: so a node

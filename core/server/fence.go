@@ -19,7 +19,7 @@ func (l *Lane) hears(e *wire.Envelope) bool {
 	if e.From != l.cfg.Controller {
 		excluded, late := l.clients.Excludes(e)
 		if late {
-			l.flushes.DropLate(e.Message.(*wire.Push), partitions{l})
+			l.flushes.DropLate(e.Message.(*wire.Push), l.shard)
 		}
 		return !excluded
 	}
@@ -74,9 +74,7 @@ func (l *Lane) disregard(gone func(subscriber) bool) {
 	l.pulls = slices.DeleteFunc(l.pulls, func(r parkedPull) bool {
 		return gone(subscriber{r.from, r.pull.Incarnation})
 	})
-	for _, p := range l.owned {
-		p.Subscribers.Forget(func(s partition.Subscriber) bool { return gone(subscriber{s.Address, s.Incarnation}) })
-	}
+	l.shard.Forget(func(s partition.Subscriber) bool { return gone(subscriber{s.Address, s.Incarnation}) })
 }
 
 // takeFence parts the lane from a client's process that was declared gone: nothing that the process
@@ -94,7 +92,7 @@ func (l *Lane) takeFence(m *wire.Fence, out *wire.Outbox) {
 	l.flushes.Fence(gone)
 	l.disregard(func(who subscriber) bool { return gone.Covers(who.address, who.incarnation) })
 	leaser := func(a wire.Address) bool { return gone.Covers(a, l.clients.Newest(a)) }
-	for _, p := range l.owned {
+	for _, p := range l.shard.Owned() {
 		p.Leases.Forget(leaser)
 		l.carry(wire.ClientAt(m.Node), p.ReleaseAll(leaser, &l.fx), out)
 	}

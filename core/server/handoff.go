@@ -27,11 +27,10 @@ import (
 
 // moves are the partitions that go to other lanes, and come from them.
 type moves struct {
-	out     []*partition.Partition // copied from here; in the order in which that was asked for
-	begun   uint64                 // copies from here that have begun
-	offers  []offer
-	in      []*partition.Partition // copied to here, and not served yet
-	awaited int                    // partitions that were given to the lane and are not here yet
+	out    []*partition.Partition // copied from here; in the order in which that was asked for
+	begun  uint64                 // copies from here that have begun
+	offers []offer
+	in     []*partition.Partition // copied to here, and not served yet
 }
 
 // offer is a copy that another lane would send.
@@ -48,12 +47,12 @@ func (l *Lane) takeHandoff(m *wire.Handoff, out *wire.Outbox) {
 				l.void(p, out)
 			}
 		}
-		for _, p := range l.owned {
+		for _, p := range l.shard.Owned() {
 			p.In.Due = nil
 		}
 		return
 	}
-	p, err := l.find(m.Pair)
+	p, err := l.shard.Find(m.Pair)
 	if err != nil {
 		l.tellPrepared(&wire.Prepared{Term: m.Term, Number: m.Number, Pair: m.Pair, Reason: "it is another lane's"}, out)
 		return
@@ -74,14 +73,14 @@ func (l *Lane) takeHandoff(m *wire.Handoff, out *wire.Outbox) {
 	case p.Awaited():
 		p.In.Due = m
 		return
-	case !slices.Contains(l.cfg.Route.Lanes(), m.NextOwner()) || m.NextOwner() == l.cfg.Self:
+	case !slices.Contains(l.shard.Route().Lanes(), m.NextOwner()) || m.NextOwner() == l.cfg.Self:
 		l.tellPrepared(&wire.Prepared{Term: m.Term, Number: m.Number, Pair: m.Pair, Reason: fmt.Sprintf("%v cannot take it", m.NextOwner())}, out)
 		return
 	}
 	l.moves.begun++
 	limits := handoff.Limits{Slab: min(cmp.Or(l.cfg.Limits.Slab, handoffSlab), handoffSlab), Window: l.cfg.Limits.Window,
 		Behind: l.cfg.Limits.Behind}
-	p.Out.Offer(handoff.NewSource(m, l.moves.begun, limits), l.cfg.Route.Version(), &l.fx)
+	p.Out.Offer(handoff.NewSource(m, l.moves.begun, limits), l.shard.Route().Version(), &l.fx)
 	l.moves.out = append(l.moves.out, p)
 	l.carry(l.cfg.Self, nil, out)
 }
@@ -189,11 +188,11 @@ func (l *Lane) stream(out *wire.Outbox) {
 
 // handOver sends the last piece of a partition that a record has given to another lane.
 func (l *Lane) handOver(from wire.Address, p *partition.Partition, to wire.Address, out *wire.Outbox) {
-	err := p.HandOver(to, l.frontier(), &l.fx)
+	err := p.HandOver(to, l.shard.Frontier(), &l.fx)
 	l.carry(from, err, out)
 	if err == nil {
 		l.countPartition(p)
-		l.owned = slices.DeleteFunc(l.owned, func(o *partition.Partition) bool { return o == p })
+		l.shard.Remove(p)
 	}
 }
 
@@ -252,16 +251,16 @@ func (l *Lane) takeOffers(out *wire.Outbox) {
 	rest := l.moves.offers[:0]
 	for _, o := range l.moves.offers {
 		m := o.piece
-		if m.Route > l.cfg.Route.Version() && !l.ending.Closing() {
+		if m.Route > l.shard.Route().Version() && !l.ending.Closing() {
 			rest = append(rest, o)
 			continue
 		}
-		owner := l.cfg.Route.Owner(m.Pair.Ref)
+		owner := l.shard.Route().Owner(m.Pair.Ref)
 		if l.ending.Closing() || owner.Lane != o.from || owner.Generation != m.Pair.Generation {
 			out.Send(l.cfg.Self, o.from, &wire.Taken{Copy: m.Copy, Pair: m.Pair, Refused: true})
 			continue
 		}
-		p, err := l.make(m.Pair.Ref, true)
+		p, err := l.shard.Make(m.Pair.Ref, true)
 		if err != nil {
 			l.breach(o.from, out, "%v", err)
 			return
@@ -310,10 +309,7 @@ func (l *Lane) adopt(p *partition.Partition, out *wire.Outbox) {
 
 // settle ends the wait for a partition's state.
 func (l *Lane) settle(p *partition.Partition, out *wire.Outbox) {
-	if p.Awaited() {
-		l.moves.awaited--
-	}
-	l.carry(l.cfg.Self, p.Settle(l.frontier(), &l.fx), out)
+	l.carry(l.cfg.Self, l.shard.Settle(p, &l.fx), out)
 }
 
 // forsake waits no more for the state of partitions that a lost node was to send. A lane of this
@@ -335,12 +331,6 @@ func (l *Lane) endCopies(out *wire.Outbox) {
 			out.Send(l.cfg.Self, s.To, s.Ended())
 		}
 	}
-}
-
-// expects reports whether the state of a partition is still to come.
-func (l *Lane) expects() bool {
-	return l.moves.awaited > 0 && !planted.On("handoff-end-unawaited") &&
-		slices.ContainsFunc(l.owned, func(p *partition.Partition) bool { return p.Awaited() && p.In.Lost == "" })
 }
 
 // Handing reports whether something of a partition that was this lane's is on its way still, or is about to be.

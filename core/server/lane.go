@@ -15,6 +15,8 @@ import (
 	"bellows/core/partition"
 	"bellows/core/planted"
 	"bellows/core/prepare"
+	"bellows/core/route"
+	"bellows/core/shard"
 	"bellows/core/tail"
 	"bellows/link/wire"
 )
@@ -152,14 +154,10 @@ type Lane struct {
 	cfg config
 
 	// What is recorded.
-	progress *gate.Progress
-	applied  bellows.CommitNumber // records up to this have been taken
-	barrier  bellows.CommitNumber // applied when the last clock became complete
-	tail     tail.Tail
+	tail tail.Tail
 
 	// What is here.
-	owned    []*partition.Partition
-	byNumber []*partition.Partition // by route.Number; nil: not here
+	shard *shard.Shard
 
 	// Under way.
 	flushes *prepare.Flushes // that have no number
@@ -203,10 +201,11 @@ func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 	if cfg.Times.Lease > 0 {
 		cfg.Times = cfg.Times.Or()
 	}
-	cfg.Tables = slices.Clone(cfg.Tables) // staleness may change
 	cfg.Limits = cfg.Limits.orDefault()
-	l := &Lane{cfg: cfg, progress: gate.NewProgress(cfg.Route.Splits(), cfg.Items),
-		byNumber: make([]*partition.Partition, cfg.Route.Partitions()), ending: closing.New(self, cfg.Controller, len(cfg.Tables), cfg.Limits.Slab)}
+	l := &Lane{cfg: cfg, ending: closing.New(self, cfg.Controller, len(cfg.Tables), cfg.Limits.Slab)}
+	l.shard = shard.New(shard.Config{Self: self, Tables: slices.Clone(cfg.Tables), Route: cfg.Route, Items: cfg.Items,
+		KeySeed: cfg.KeySeed, Blank: cfg.Blank, Digits: cfg.Limits.Digits, LogMax: cfg.Limits.Log, Cuts: &l.cuts,
+		Follow: cfg.Follow})
 	l.flushes = prepare.New(prepare.Config{Self: self, Controller: cfg.Controller, Tables: cfg.Tables, Route: cfg.Route,
 		HeldBytesMax: cfg.HeldBytesMax, WaitingMax: cfg.Limits.Parked})
 	l.credits = gate.Credits{Self: self.Node, Unread: cfg.Limits.Unread}
@@ -220,45 +219,12 @@ func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 	}
 	for ref := range cfg.Route.All() {
 		if cfg.Route.Owner(ref).Lane == cfg.Self {
-			if err := l.own(ref); err != nil {
+			if err := l.shard.Own(ref); err != nil {
 				return nil, err
 			}
 		}
 	}
 	return l, nil
-}
-
-// own makes a partition that the route gives to the lane. Partitions stand in the order of their numbers,
-// which is that in which clocks are applied and rows relayed: the same in every run.
-func (l *Lane) own(ref bellows.PartitionRef) error {
-	p, err := l.make(ref, l.cfg.Blank)
-	if err == nil {
-		l.insert(p)
-	}
-	return err
-}
-
-// make makes a partition that is filled by its initialiser; or blank, to be filled by a copy.
-func (l *Lane) make(ref bellows.PartitionRef, blank bool) (*partition.Partition, error) {
-	p, err := partition.New(partition.Config{Ref: ref, Generation: l.cfg.Route.Owner(ref).Generation,
-		Schema: &l.cfg.Tables[ref.Table], Cut: l.cfg.Route.Cut(ref.Table), Blank: blank, Barrier: l.cfg.Barrier(ref.Table),
-		Complete: l.progress.Complete(), KeySeed: l.cfg.KeySeed, Digits: l.cfg.Limits.Digits, LogMax: l.cfg.Limits.Log,
-		Cuts: &l.cuts})
-	if err == nil && l.cfg.Follow != nil {
-		l.cfg.Follow(p)
-	}
-	return p, err
-}
-
-// insert makes a partition the lane's own.
-func (l *Lane) insert(p *partition.Partition) {
-	at := l.cfg.Route.Number(p.Ref)
-	after := slices.IndexFunc(l.owned, func(o *partition.Partition) bool { return l.cfg.Route.Number(o.Ref) > at })
-	if after < 0 {
-		after = len(l.owned)
-	}
-	l.owned = slices.Insert(l.owned, after, p)
-	l.byNumber[at] = p
 }
 
 // Step takes messages in the order in which they arrived and appends the answers to out.
@@ -381,31 +347,10 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	}
 }
 
-// at is a partition of the job as this lane has it; nil: it never came here.
-func (l *Lane) at(ref bellows.PartitionRef) *partition.Partition {
-	return l.byNumber[l.cfg.Route.Number(ref)]
-}
-
-// find returns the partition of a pair if this lane owns it at that generation. prepare.ErrStale: it has
-// had another owner since, or this one anew; whoever asks is behind the route and is told so. Any
-// other error is of a pair that no route has had: nobody who keeps to the protocol can name it.
-func (l *Lane) find(p wire.Pair) (*partition.Partition, error) {
-	t, g := l.at(p.Ref), l.cfg.Route.Owner(p.Ref).Generation
-	switch {
-	case (t == nil || t.Gone()) && p.Generation >= g:
-		return nil, fmt.Errorf("partition %v is not at %v", p.Ref, l.cfg.Self)
-	case p.Generation < g && !(planted.On("generation-unchecked") && t != nil):
-		return nil, prepare.ErrStale
-	case p.Generation > g && !planted.On("newer-generation-taken") && !planted.On("generation-unchecked"):
-		return nil, fmt.Errorf("partition %v is at generation %d, not %d", p.Ref, g, p.Generation)
-	}
-	return t, nil
-}
-
 // refuse answers a question that is not served: it is to be asked again by another route, or can never be.
 func (l *Lane) refuse(to wire.Address, request uint64, err error, out *wire.Outbox) {
-	if err == prepare.ErrStale {
-		out.Send(l.cfg.Self, to, &wire.Stale{Route: l.cfg.Route.Version(), Request: request})
+	if err == route.ErrStale {
+		out.Send(l.cfg.Self, to, &wire.Stale{Route: l.shard.Route().Version(), Request: request})
 		return
 	}
 	out.Send(l.cfg.Self, to, refusal(bellows.FlushID{}, err))
@@ -439,10 +384,10 @@ func (l *Lane) complain(out *wire.Outbox) {
 }
 
 // Progress is how far the job has come by the records taken.
-func (l *Lane) Progress() *gate.Progress { return l.progress }
+func (l *Lane) Progress() *gate.Progress { return l.shard.Progress() }
 
 // Refused returns how many messages of earlier controllers the lane has dropped.
 func (l *Lane) Refused() int { return l.terms.Dropped() }
 
 // Applied is the number of the last record taken.
-func (l *Lane) Applied() bellows.CommitNumber { return l.applied }
+func (l *Lane) Applied() bellows.CommitNumber { return l.shard.Applied() }

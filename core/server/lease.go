@@ -7,7 +7,7 @@ import (
 
 // takeAcquire queues a request for a lease (package partition grants it).
 func (l *Lane) takeAcquire(from wire.Address, m *wire.Acquire, out *wire.Outbox) {
-	p, err := l.find(m.Pair)
+	p, err := l.shard.Find(m.Pair)
 	if err != nil {
 		l.refuse(from, m.Request, err, out)
 		wire.Free(m)
@@ -21,7 +21,7 @@ func (l *Lane) takeAcquire(from wire.Address, m *wire.Acquire, out *wire.Outbox)
 // grant sends the leases on a partition that may be granted. They count against their nodes' credit
 // as answers to reads do.
 func (l *Lane) grant(p *partition.Partition, out *wire.Outbox) {
-	for s := range p.Grants(l.frontier(), l.cfg.Self.Node, l.credits.Choked) {
+	for s := range p.Grants(l.shard.Frontier(), l.cfg.Self.Node, l.credits.Choked) {
 		n := len(s.Message.(*wire.Granted).Values)
 		out.Send(l.cfg.Self, s.To, s.Message)
 		l.charge(s.To, n, out)
@@ -30,7 +30,7 @@ func (l *Lane) grant(p *partition.Partition, out *wire.Outbox) {
 
 // takeRelease ends a shared lease. One that an owner of the past has given ended with its ownership.
 func (l *Lane) takeRelease(from wire.Address, m *wire.Release, out *wire.Outbox) {
-	p, err := l.find(m.Pair)
+	p, err := l.shard.Find(m.Pair)
 	if err != nil {
 		return
 	}

@@ -32,7 +32,7 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 		wire.Free(m)
 		return
 	}
-	switch j := l.flushes.Judge(from, m, l.applied, partitions{l}, out); j.Verdict {
+	switch j := l.flushes.Judge(from, m, l.shard.Applied(), l.shard, out); j.Verdict {
 	case prepare.Stale:
 		if err := l.flushes.Refuse(from, m, out); err != nil {
 			l.breach(from, out, "%v", err)
@@ -49,26 +49,9 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 			out.Send(l.cfg.Self, from, refusal(m.Flush, err))
 			return
 		}
-		l.hold(m)
+		l.shard.Hold(m)
 		l.flushes.Hold(from, m, j, rows, out)
 	}
-}
-
-// partitions are the lane's partitions as package prepare asks about them.
-type partitions struct{ lane *Lane }
-
-// Owns reports whether the lane owns the partition of a pair at its generation.
-func (p partitions) Owns(pair wire.Pair) error {
-	_, err := p.lane.find(pair)
-	return err
-}
-
-// Barrier reports whether the clocks of a partition's table become visible as a whole.
-func (p partitions) Barrier(ref bellows.PartitionRef) bool { return p.lane.at(ref).Barrier() }
-
-// MayEnd reports whether a client may end an exclusive lease on a partition.
-func (p partitions) MayEnd(ref bellows.PartitionRef, client wire.Address) bool {
-	return p.lane.at(ref).Leases.MayEnd(client)
 }
 
 // reserve gives a row to every key of a push, and its chunks the rows' numbers, in memory that is kept
@@ -88,26 +71,13 @@ func (l *Lane) reserve(m *wire.Push) ([]uint32, error) {
 			continue
 		}
 		first := len(list)
-		rows, err := l.at(c.Ref).State.Reserve(c.Keys, list)
+		rows, err := l.shard.At(c.Ref).State.Reserve(c.Keys, list)
 		if err != nil {
 			return nil, err
 		}
 		list, c.Rows = rows, rows[first:len(rows):len(rows)]
 	}
 	return list, nil
-}
-
-// hold notes what changes here when a push is held: a second flush cannot end the leases that it ends.
-func (l *Lane) hold(m *wire.Push) {
-	for i := range m.Leases {
-		l.at(m.Leases[i].Ref).Leases.Ending()
-	}
-	if planted.On("applied-when-held") {
-		for i := range m.Chunks {
-			c := &m.Chunks[i]
-			l.at(c.Ref).State.ApplyUnlogged(c)
-		}
-	}
 }
 
 // opened returns a flush that a record has numbered, with all that is to be applied.

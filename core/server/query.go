@@ -12,14 +12,8 @@ import (
 // records: flushes that are held, with what they have finished; who was added and fenced; and what
 // it was told of the end.
 func (l *Lane) takeQuery(from wire.Address, m *wire.Query, out *wire.Outbox) {
-	h := &wire.Holding{Term: l.terms.Highest(), Last: l.applied, Tail: l.tail.Oldest(l.applied),
-		Flushes: l.flushes.Holding()}
-	for _, p := range l.owned {
-		if p.Awaited() {
-			continue
-		}
-		h.Owned = append(h.Owned, wire.Owned{Pair: p.Pair(), Newest: p.Applied()})
-	}
+	h := &wire.Holding{Term: l.terms.Highest(), Last: l.shard.Applied(), Tail: l.tail.Oldest(l.shard.Applied()),
+		Flushes: l.flushes.Holding(), Owned: l.shard.Whole()}
 	h.Added = slices.Clone(l.added) // a message is its receiver's
 	h.Adopted = l.ending.Adopted()
 	h.Gone = l.clients.Fences()

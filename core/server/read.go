@@ -22,7 +22,7 @@ func (l *Lane) takePull(from wire.Address, m *wire.Pull, out *wire.Outbox) {
 		return
 	}
 	for i := range m.Parts {
-		if _, err := l.find(m.Parts[i].Pair); err != nil {
+		if _, err := l.shard.Find(m.Parts[i].Pair); err != nil {
 			l.refuse(from, m.Request, err, out)
 			wire.Free(m)
 			return
@@ -42,7 +42,7 @@ func (l *Lane) serve(out *wire.Outbox) {
 	if l.silence.Cut || l.ending.Closed() && !planted.On("served-after-end") { // nobody reads any more (relay)
 		return
 	}
-	for _, p := range l.owned {
+	for _, p := range l.shard.Owned() {
 		if p.Leases.Waiting() {
 			l.grant(p, out)
 		}
@@ -63,8 +63,8 @@ func (l *Lane) serve(out *wire.Outbox) {
 // as a whole.
 func (l *Lane) readable(m *wire.Pull) bool {
 	for i := range m.Parts {
-		p := l.at(m.Parts[i].Ref)
-		v := p.Visible(l.frontier())
+		p := l.shard.At(m.Parts[i].Ref)
+		v := p.Visible(l.shard.Frontier())
 		if (p.Leases.Exclusive() && !planted.On("read-under-lease")) || !gate.Admits(m.Need, v.Commit, v.Clock) {
 			return false
 		}
@@ -82,8 +82,8 @@ func (l *Lane) answer(r parkedPull, out *wire.Outbox) {
 	a.Borrow(r.pull)
 	for i := range r.pull.Parts {
 		q := &r.pull.Parts[i]
-		p := l.at(q.Ref)
-		v := p.Visible(l.frontier())
+		p := l.shard.At(q.Ref)
+		v := p.Visible(l.shard.Frontier())
 		if planted.On("commit-overstated") {
 			v.Commit++
 			v.Clock++

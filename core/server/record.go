@@ -21,24 +21,20 @@ import (
 // takeRecord applies one record: it makes a flush count, whose deltas become visible at once, or with their whole clock where the table has a barrier. A record
 // out of order, or of units that no split can have done, is a breach: numbers have no gaps, and links are in order.
 func (l *Lane) takeRecord(from wire.Address, r *wire.Record, out *wire.Outbox) {
-	if r.Number != l.applied+1 {
-		l.breach(from, out, "record %d after %d", r.Number, l.applied)
+	if r.Number != l.shard.Applied()+1 {
+		l.breach(from, out, "record %d after %d", r.Number, l.shard.Applied())
 		return
 	}
-	l.applied = r.Number
+	l.shard.Number(r.Number)
 	if r.Control.Kind != bellows.NoControl {
 		l.takeControl(from, &r.Control, out)
 		return
 	}
 	l.flushes.Count(r.Flush) // every lane learns of every flush, so that gaps close
-	before := l.progress.Complete()
-	for i := range r.Results {
-		u := r.Results[i].Unit
-		if err := l.progress.Check(u); err != nil {
-			l.breach(from, out, "record %d: %v", r.Number, err)
-			return
-		}
-		l.progress.Commit(u)
+	completed, err := l.shard.Commit(r.Results)
+	if err != nil {
+		l.breach(from, out, "record %d: %v", r.Number, err)
+		return
 	}
 	held := l.flushes.Take(r.Flush)
 	for i := range held {
@@ -54,15 +50,8 @@ func (l *Lane) takeRecord(from wire.Address, r *wire.Record, out *wire.Outbox) {
 	if len(l.numbered) > 0 {
 		l.flushes.Admit(out)
 	}
-	if c := l.progress.Complete(); c > before {
-		l.barrier = r.Number
-		var err error
-		for _, p := range l.owned {
-			if err = p.Reach(c, l.applied, &l.fx); err != nil {
-				break
-			}
-		}
-		l.carry(from, err, out)
+	if completed {
+		l.carry(from, l.shard.Reach(&l.fx), out)
 		if !planted.On("relay-forgotten") {
 			l.owe(nil, (*partition.Partition).Barrier)
 		}
@@ -86,21 +75,16 @@ func (l *Lane) applyFlush(f *flush, out *wire.Outbox) {
 	m := f.push
 	for i := range m.Chunks {
 		c := &m.Chunks[i]
-		l.at(c.Ref).Accept(partition.Entry{Flush: f, Chunk: c, Clock: m.Clock, Number: l.applied}, &l.fx)
+		l.shard.At(c.Ref).Accept(partition.Entry{Flush: f, Chunk: c, Clock: m.Clock, Number: l.shard.Applied()}, &l.fx)
 	}
 	var err error
 	for i := range m.Leases {
 		e := &m.Leases[i]
-		if err = l.at(e.Ref).EndExclusive(f, e.Values, m.Clock, f.number, &l.fx); err != nil {
+		if err = l.shard.At(e.Ref).EndExclusive(f, e.Values, m.Clock, f.number, &l.fx); err != nil {
 			break
 		}
 	}
 	l.carry(f.from, err, out) // which perhaps closes the flush
-}
-
-// frontier returns how far the lane is by its records.
-func (l *Lane) frontier() partition.Frontier {
-	return partition.Frontier{Applied: l.applied, Barrier: l.barrier, Complete: l.progress.Complete()}
 }
 
 // carry carries out what partitions have asked for. An error is a breach by a peer: by the
@@ -117,7 +101,7 @@ func (l *Lane) carry(from wire.Address, err error, out *wire.Outbox) {
 		return
 	}
 	if o := (*partition.OverlapError)(nil); errors.As(err, &o) {
-		from = wire.ClientAt(l.cfg.Route.Node(o.Split))
+		from = wire.ClientAt(l.shard.Route().Node(o.Split))
 	}
 	l.breach(from, out, "%v", err)
 }
@@ -144,7 +128,7 @@ func (l *Lane) closeFlush(f *flush) {
 // mayShow reports whether reads may see some of a recorded flush before all of it is visible.
 func (l *Lane) mayShow(f *flush) bool {
 	for i := range f.push.Chunks {
-		if !l.at(f.push.Chunks[i].Ref).Barrier() {
+		if !l.shard.At(f.push.Chunks[i].Ref).Barrier() {
 			return true
 		}
 	}
@@ -190,35 +174,14 @@ func (l *Lane) takeControl(from wire.Address, c *bellows.Control, out *wire.Outb
 		if planted.On("keep-lost") {
 			return
 		}
-		for _, p := range l.owned {
-			p.Keep(l.applied, &l.fx)
-		}
+		l.shard.Keep(&l.fx)
 		l.carry(from, nil, out)
 	case bellows.CutTables:
-		l.cuts.Cut(l.applied)
-		for _, p := range l.owned {
-			p.Cut(l.applied)
-		}
+		l.shard.Cut()
 	case bellows.SetStaleness:
-		l.setStaleness(from, c.Table, c.Clocks, out)
+		l.carry(from, l.shard.SetStaleness(c.Table, c.Clocks, &l.fx), out)
+		l.owe(nil, func(p *partition.Partition) bool { return p.Ref.Table == c.Table })
 	case bellows.AddLane, bellows.AddClient, bellows.MovePartition, bellows.MoveSplit, bellows.RemoveLane, bellows.RemoveClient, bellows.LoseClient:
 		l.reroute(from, c, out)
 	}
-}
-
-// setStaleness changes a table's consistency. No task is out, so that nothing waits for a clock; what is visible never goes back.
-func (l *Lane) setStaleness(from wire.Address, t bellows.TableID, clocks int32, out *wire.Outbox) {
-	l.cfg.SetStaleness(t, clocks)
-	l.barrier = l.applied
-	var err error
-	for _, p := range l.owned {
-		if p.Ref.Table != t {
-			continue
-		}
-		if err = p.SetBarrier(l.cfg.Barrier(t), l.applied, &l.fx); err != nil {
-			break
-		}
-	}
-	l.carry(from, err, out)
-	l.owe(nil, func(p *partition.Partition) bool { return p.Ref.Table == t })
 }

@@ -47,23 +47,23 @@ func (l *Lane) isAhead(e *wire.Envelope) bool {
 
 // mustWait reports whether a message is by a newer route, or about a partition that is not here yet. What is of a process that is no more waits for nothing.
 func (l *Lane) mustWait(e *wire.Envelope) bool {
-	v := l.cfg.Route.Version()
+	v := l.shard.Route().Version()
 	if planted.On("route-version-ignored") {
 		return false
 	}
 	switch m := e.Message.(type) {
 	case *wire.Pull:
-		return m.Route > v || l.moves.awaited > 0 && slices.ContainsFunc(m.Parts, func(p wire.PullPart) bool { return l.awaits(p.Pair) })
+		return m.Route > v || l.shard.Awaiting() && slices.ContainsFunc(m.Parts, func(p wire.PullPart) bool { return l.shard.Awaits(p.Pair) })
 	case *wire.Acquire:
-		return m.Route > v || l.moves.awaited > 0 && l.awaits(m.Pair)
+		return m.Route > v || l.shard.Awaiting() && l.shard.Awaits(m.Pair)
 	case *wire.Push:
-		return m.Route > v && !l.clients.Outlived(e.From, m.Flush.Incarnation) || l.moves.awaited > 0 && slices.ContainsFunc(prepare.Pairs(m), l.awaits)
+		return m.Route > v && !l.clients.Outlived(e.From, m.Flush.Incarnation) || l.shard.Awaiting() && slices.ContainsFunc(prepare.Pairs(m), l.shard.Awaits)
 	}
 	return false
 }
 
 func (l *Lane) awaits(p wire.Pair) bool {
-	t := l.at(p.Ref)
+	t := l.shard.At(p.Ref)
 	return t != nil && t.Awaited() && t.Generation == p.Generation
 }
 
@@ -98,12 +98,12 @@ func (l *Lane) keepAhead(e wire.Envelope, out *wire.Outbox) {
 		one = ahead{envelope: wire.Envelope{From: e.From}, refused: refused}
 	case *wire.Pull:
 		if full {
-			l.refuse(e.From, m.Request, prepare.ErrStale, out)
+			l.refuse(e.From, m.Request, route.ErrStale, out)
 			return
 		}
 	case *wire.Acquire:
 		if full {
-			l.refuse(e.From, m.Request, prepare.ErrStale, out)
+			l.refuse(e.From, m.Request, route.ErrStale, out)
 			return
 		}
 	}
@@ -122,10 +122,10 @@ func (l *Lane) takeAhead(out *wire.Outbox) {
 		case a.refused == nil:
 			l.take(a.envelope, out)
 			l.tell(out)
-		case len(l.ahead) > 0 && a.refused.Route == l.cfg.Route.Version():
+		case len(l.ahead) > 0 && a.refused.Route == l.shard.Route().Version():
 			l.ahead = append(l.ahead, a) // it is no further
 		default:
-			a.refused.Route = l.cfg.Route.Version()
+			a.refused.Route = l.shard.Route().Version()
 			l.flushes.SayStale(a.envelope.From, a.refused, out)
 		}
 	}
@@ -148,25 +148,21 @@ func (l *Lane) abandon() {
 // begin takes part behind a record: all before it is no business of this lane, which has no partition and no flush from before. It takes over how far each split
 // is and which flushes have a number, so that it judges what comes as the others do.
 func (l *Lane) begin(from wire.Address, m *wire.Route, out *wire.Outbox) {
-	r, err := l.cfg.Route.Rebuilt(m.Version, m.Changes)
+	r, err := l.shard.Route().Rebuilt(m.Version, m.Changes)
 	switch {
 	case l.begun || m.Begin == nil || err != nil || !slices.Contains(r.Lanes(), l.cfg.Self) && l.removedBy(m.Changes) == nil:
 		l.breach(from, out, "route %d, with which it does not begin", m.Version)
 		return
-	case !planted.On("begun-at-one"):
-		l.applied, l.barrier = m.Begin.Commit, m.Begin.Commit
 	}
-	if err := l.progress.Restore(m.Begin.Complete, m.Begin.Open); err != nil {
+	if err := l.shard.Begin(m.Begin); err != nil {
 		l.breach(from, out, "%v", err)
 		return
 	}
-	first := l.cfg.Route
+	first := l.shard.Route()
 	l.begun = true
 	l.setRoute(r)
 	l.flushes.LoadCounted(m.Begin.Recorded)
-	for t, clocks := range m.Begin.Staleness {
-		l.cfg.SetStaleness(bellows.TableID(t), clocks)
-	}
+	l.shard.LoadStaleness(m.Begin.Staleness)
 	for _, a := range l.cfg.Clients {
 		if !slices.Contains(r.Clients(), a) {
 			l.part(a, out) // before this lane began
@@ -197,13 +193,13 @@ func (l *Lane) begin(from wire.Address, m *wire.Route, out *wire.Outbox) {
 
 // setRoute replaces the route.
 func (l *Lane) setRoute(r *route.Route) {
-	l.cfg.Route = r
+	l.shard.SetRoute(r)
 	l.flushes.SetRoute(r)
 }
 
 // reroute takes the next route.
 func (l *Lane) reroute(from wire.Address, c *bellows.Control, out *wire.Outbox) {
-	next, err := l.cfg.Route.Next(*c)
+	next, err := l.shard.Route().Next(*c)
 	if err != nil {
 		l.breach(from, out, "%v", err)
 		return
@@ -218,7 +214,7 @@ func (l *Lane) reroute(from wire.Address, c *bellows.Control, out *wire.Outbox) 
 		l.admit(wire.ClientAt(c.Node))
 	case bellows.MovePartition:
 		ref := bellows.PartitionRef{Table: c.Table, Partition: c.Partition}
-		if t := l.at(ref); t != nil && !t.Gone() {
+		if t := l.shard.At(ref); t != nil && !t.Gone() {
 			l.lose(from, t, next.Owner(ref).Lane, out)
 		}
 		if next.Owner(ref).Lane == l.cfg.Self && !l.broken {
@@ -229,7 +225,7 @@ func (l *Lane) reroute(from wire.Address, c *bellows.Control, out *wire.Outbox) 
 	case bellows.LoseClient:
 		l.loseClient(c, out)
 	case bellows.RemoveLane:
-		if who, _ := l.cfg.Route.Removed(*c); who == l.cfg.Self {
+		if who, _ := l.shard.Route().Removed(*c); who == l.cfg.Self {
 			l.leave(c, out)
 		}
 	}
@@ -249,17 +245,12 @@ func (l *Lane) admit(a wire.Address) {
 func (l *Lane) gain(from wire.Address, ref bellows.PartitionRef, out *wire.Outbox) {
 	p := l.moves.shadow(ref)
 	if p == nil {
-		if err := l.own(ref); err != nil {
+		if err := l.shard.Await(ref); err != nil {
 			l.breach(from, out, "%v", err)
-			return
 		}
-		l.at(ref).Await()
-		l.moves.awaited++
 		return
 	}
-	p.Gain(l.cfg.Route.Owner(ref).Generation, l.applied, l.progress.Complete(), l.cfg.Barrier(ref.Table))
-	l.moves.awaited++
-	l.insert(p)
+	l.shard.Gain(p)
 	if p.In.Target.Last() != nil || planted.On("handoff-adopted-early") {
 		l.adopt(p, out)
 	}
@@ -273,18 +264,15 @@ func (l *Lane) lose(from wire.Address, p *partition.Partition, to wire.Address, 
 			return
 		}
 	}
-	if p.Awaited() {
-		l.moves.awaited--
-	}
-	for _, r := range p.Leave(l.applied) {
-		l.refuse(r.From, r.Acquire.Request, prepare.ErrStale, out)
+	for _, r := range l.shard.Leave(p) {
+		l.refuse(r.From, r.Acquire.Request, route.ErrStale, out)
 		wire.Free(r.Acquire)
 	}
 	l.pulls = slices.DeleteFunc(l.pulls, func(r parkedPull) bool {
 		if !slices.ContainsFunc(r.pull.Parts, func(q wire.PullPart) bool { return q.Ref == p.Ref }) {
 			return false
 		}
-		l.refuse(r.from, r.pull.Request, prepare.ErrStale, out)
+		l.refuse(r.from, r.pull.Request, route.ErrStale, out)
 		wire.Free(r.pull)
 		return true
 	})

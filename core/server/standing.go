@@ -8,7 +8,7 @@ import (
 	"bellows/core/partition"
 	"bellows/core/pending"
 	"bellows/core/planted"
-	"bellows/core/prepare"
+	"bellows/core/route"
 	"bellows/link/wire"
 )
 
@@ -54,19 +54,19 @@ func (l *Lane) answerBehind(who subscriber, request uint64) (pending.Behind, uin
 			continue
 		}
 		for i := range r.pull.Parts {
-			p := l.at(r.pull.Parts[i].Ref)
-			if v := p.Visible(l.frontier()); p.Leases.Exclusive() || !gate.Admits(r.pull.Need, v.Commit, v.Clock) {
+			p := l.shard.At(r.pull.Parts[i].Ref)
+			if v := p.Visible(l.shard.Frontier()); p.Leases.Exclusive() || !gate.Admits(r.pull.Need, v.Commit, v.Clock) {
 				return l.partBehind(p, r.pull.Need)
 			}
 		}
 		return l.readyBehind()
 	}
-	for _, p := range l.owned {
+	for _, p := range l.shard.Owned() {
 		a := p.Leases.Find(who.address, request)
 		if a == nil {
 			continue
 		}
-		if v := p.Visible(l.frontier()); p.Leases.Out() || !gate.Admits(a.Need, v.Commit, v.Clock) {
+		if v := p.Visible(l.shard.Frontier()); p.Leases.Out() || !gate.Admits(a.Need, v.Commit, v.Clock) {
 			return l.partBehind(p, a.Need)
 		}
 		if p.Out.Source() != nil { // it goes to another lane by the next
@@ -87,7 +87,7 @@ func (l *Lane) readyBehind() (pending.Behind, uint32) {
 
 // partBehind is what keeps a partition from meeting a need.
 func (l *Lane) partBehind(p *partition.Partition, need wire.Need) (pending.Behind, uint32) {
-	v := p.Visible(l.frontier())
+	v := p.Visible(l.shard.Frontier())
 	switch admitted := gate.Admits(need, v.Commit, v.Clock); {
 	case p.Leases.Exclusive():
 		return pending.Lease, uint32(p.Leases.Owner().Node)
@@ -102,8 +102,8 @@ func (l *Lane) partBehind(p *partition.Partition, need wire.Need) (pending.Behin
 // slowest is the split that has completed the fewest clocks.
 func (l *Lane) slowest() uint32 {
 	slow := bellows.SplitID(0)
-	for s := range bellows.SplitID(l.cfg.Route.Splits()) {
-		if l.progress.Split(s) < l.progress.Split(slow) {
+	for s := range bellows.SplitID(l.shard.Route().Splits()) {
+		if l.shard.Progress().Split(s) < l.shard.Progress().Split(slow) {
 			slow = s
 		}
 	}
@@ -113,15 +113,15 @@ func (l *Lane) slowest() uint32 {
 // relayBehind is what keeps a client from the rows to which it has subscribed. Those that are sure
 // to be sent have been, where nothing is owed.
 func (l *Lane) relayBehind(who subscriber, w *pending.Wait) (pending.Behind, uint32) {
-	p, err := l.find(wire.Pair{Ref: w.Ref, Generation: w.Generation})
+	p, err := l.shard.Find(wire.Pair{Ref: w.Ref, Generation: w.Generation})
 	switch {
-	case err == prepare.ErrStale: // the client asks another when it hears of the route
+	case err == route.ErrStale: // the client asks another when it hears of the route
 		return pending.Record, 0
 	case err != nil:
 		return pending.Nothing, 0
 	}
-	sub, v := p.Subscribers.Find(who.subscription()), p.Visible(l.frontier())
-	sent := uint64(l.applied)
+	sub, v := p.Subscribers.Find(who.subscription()), p.Visible(l.shard.Frontier())
+	sent := uint64(l.shard.Applied())
 	if p.Barrier() {
 		sent = uint64(v.Clock + 1)
 	}
@@ -153,10 +153,10 @@ func (l *Lane) flushBehind(id bellows.FlushID, of wire.Pair) (pending.Behind, ui
 	if l.flushes.Holds(id, of) {
 		return pending.Record, 0
 	}
-	for _, p := range l.owned {
+	for _, p := range l.shard.Owned() {
 		switch leases, clock := p.WaitsFor(id); {
 		case leases:
-			return l.partBehind(p, p.Visible(l.frontier()))
+			return l.partBehind(p, p.Visible(l.shard.Frontier()))
 		case clock:
 			return pending.Clock, l.slowest()
 		}

@@ -16,7 +16,7 @@ import (
 // Load replaces the state of a partition before the job starts, and Resume the clocks; or it brings the state of one that the lane was given while the job runs,
 // which is served then from the next step on.
 func (l *Lane) Load(ref bellows.PartitionRef, im *store.Image) error {
-	p := l.at(ref)
+	p := l.shard.At(ref)
 	err := p.State.Load(im)
 	if p.Awaited() {
 		var nobody wire.Outbox
@@ -27,19 +27,12 @@ func (l *Lane) Load(ref bellows.PartitionRef, im *store.Image) error {
 
 // LoadKept gives a partition the kept image of a saved run.
 func (l *Lane) LoadKept(ref bellows.PartitionRef, im *store.Image) {
-	l.at(ref).State.LoadKept(im)
+	l.shard.At(ref).State.LoadKept(im)
 }
 
 // Resume continues after the clocks that a saved run had completed.
 func (l *Lane) Resume(complete []bellows.Clock) error {
-	if planted.On("resumed-at-zero") {
-		return nil
-	}
-	err := l.progress.Restore(complete, nil)
-	for _, p := range l.owned {
-		p.Resume(l.progress.Complete())
-	}
-	return err
+	return l.shard.Resume(complete)
 }
 
 // TasksEnded is the shell's word to a lane that no task of its node runs any more: nobody works in place on what it leased, and the state may be looked at.
@@ -52,23 +45,17 @@ type TasksEnded struct{ wire.Local }
 func (l *Lane) takeCollect(from wire.Address, m *wire.Collect, out *wire.Outbox) {
 	if l.ending.Closing() && !l.ending.Closed() {
 		l.ending.EndAllClients()
-		if !l.expects() || planted.On("state-on-its-way-unawaited") {
+		if !l.shard.Expects() || planted.On("state-on-its-way-unawaited") {
 			l.close(out)
 		}
 	}
-	refs := make([]bellows.PartitionRef, 0, len(l.owned))
-	for _, p := range l.owned {
-		if !p.Gone() {
-			refs = append(refs, p.Ref)
-		}
-	}
-	l.ending.Ask(from, m, refs)
+	l.ending.Ask(from, m, l.shard.Held())
 }
 
 // Partition is the state of a partition that the lane owns, when the job is over and no task runs any
 // more. It fails for one whose exclusive lease never ended: its values are neither before nor after.
 func (l *Lane) Partition(ref bellows.PartitionRef) (store.Image, error) {
-	p := l.at(ref)
+	p := l.shard.At(ref)
 	switch {
 	case p == nil || p.Gone():
 		return store.Image{}, fmt.Errorf("partition %v is not at %v", ref, l.cfg.Self)
@@ -92,7 +79,7 @@ func (l *Lane) applyDeferred(p *partition.Partition) {
 // Kept is the image of a partition that the last Keep made, or nil. When the job is over that has
 // what a lease kept out whose holder died before it said that it had ended.
 func (l *Lane) Kept(ref bellows.PartitionRef) *store.Image {
-	p := l.at(ref)
+	p := l.shard.At(ref)
 	if p == nil || p.Gone() || p.Awaited() {
 		return nil
 	}

@@ -49,7 +49,7 @@ func (l *Lane) subscribe(p *partition.Partition, who subscriber, rows []uint32, 
 
 // takeUnsubscribe ends a subscription. One with an owner of the past has ended.
 func (l *Lane) takeUnsubscribe(who subscriber, of wire.Pair) {
-	if p, err := l.find(of); err == nil {
+	if p, err := l.shard.Find(of); err == nil {
 		p.Subscribers.Forget(func(s partition.Subscriber) bool { return s == who.subscription() })
 	}
 }
@@ -58,7 +58,7 @@ func (l *Lane) takeUnsubscribe(who subscriber, of wire.Pair) {
 // test names, or one. One that is owed nothing new is sent a message all the same: the clock that it
 // shows is what the client waits for.
 func (l *Lane) owe(who *subscriber, which func(*partition.Partition) bool) {
-	for _, p := range l.owned {
+	for _, p := range l.shard.Owned() {
 		subs := p.Subscribers.List()
 		if len(subs) == 0 || !which(p) {
 			continue
@@ -80,7 +80,7 @@ func (l *Lane) relay(out *wire.Outbox) {
 		return
 	}
 	l.owing = false
-	for _, p := range l.owned {
+	for _, p := range l.shard.Owned() {
 		subs := p.Subscribers.List()
 		for i := range subs {
 			s := &subs[i]
@@ -110,7 +110,7 @@ func (l *Lane) relayPart(p *partition.Partition, s *partition.Subscription, out 
 		u.rows.Incarnation = s.To.Incarnation
 	}
 	to := u.rows.Extend()
-	v := p.Visible(l.frontier())
+	v := p.Visible(l.shard.Frontier())
 	to.Pair, to.Commit, to.Complete = p.Pair(), v.Commit, v.Clock
 	p.Subscribers.Fill(to, s)
 	u.words += wordsOf(to)
