@@ -9,61 +9,60 @@ import (
 	"bellows/core/planted"
 )
 
-// Newcomer is a node that is to join a job that runs.
+// Newcomer is a node that is to join a running job.
 type Newcomer struct {
 	Node  bellows.NodeID
 	Slots int // compute slots; 0: it runs no tasks
 	Lanes int // server lanes; 0: it holds no partitions
 }
 
-// Outcome is what has become of a newcomer.
+// Outcome is the result of a newcomer's admission.
 type Outcome struct {
 	Newcomer
 	Err error // why it takes no part, and its connections are to end; nil: it takes part
 }
 
-// Admission is node 0's half of joining a job that runs: it gives out numbers, says whose turn it is
-// to call the others, and when a newcomer may take part, which is when it has said that it is ready:
-// all its connections stand then, at their other ends, too. Until then nothing that becomes of it is
-// the job's: a newcomer that shows another job, dies, or does not come is turned away by name, and
-// nobody else is told.
+// Admission is node 0's half of joining a running job. It gives out numbers, decides which newcomer calls the others
+// next, and when a newcomer may take part: once it has announced that it is ready. All its connections stand then,
+// also at their other ends. Until then its fate is not the job's: a newcomer that shows another job, dies, or does
+// not come is turned away by name, and no other node hears of it.
 //
-// Several are guests at a time: their processes start, and read their data, side by side. They call
-// one after the other, in the order of their numbers, each when those before it take part or were
-// turned away: so each knows whom to call, all who take part, and no two guests call each other. A
-// call takes milliseconds.
+// Several nodes may be joining at a time: their processes start, and read their data, in parallel. They call one
+// after the other, in the order of their numbers. Each calls when the previous ones take part or were turned away. So
+// each knows which nodes to call, namely all that take part, and no two joiners call each other. Calling takes
+// milliseconds.
 //
-// Each is invited, from Invite on; calling, when it has its Turn; ready, when it has said so; and
-// then takes part (Admitted), or was turned away at any time. Invariants: a number is given once;
-// every newcomer has one outcome; at most one is calling; who takes part is nobody's guest any more,
-// so that its loss is the job's (all: TestNodesJoinWhileOthersRun).
+// A newcomer is invited, from Invite on; calling, when it has its Turn; ready, when it has announced that; and then
+// takes part (Admitted). It may be turned away in any of these states. Invariants: a number is given once; every
+// newcomer has one outcome; at most one is calling; a node that takes part is no joiner any more, so that its loss is
+// the job's (all: TestNodesJoinWhileOthersRun).
 //
-// It is node 0's, and no controller's: it outlives those that are lost (shell.RecoverLead), since a
-// number that was given is given for good.
+// An Admission belongs to node 0, not to a controller. It outlives controllers that are lost (shell.RecoverLead),
+// since a number is never given twice.
 //
-// Turned down: that guests call side by side. Two of them would have to call each other, each being
-// perhaps turned away meanwhile. And the turn of whoever has read its data first: those whom it has
-// passed would need another number, since a call is taken as that of a later node (Newcomers).
+// Rejected: joiners that call in parallel. Two of them would have to call each other, while each may be turned away.
+// Rejected: the next turn for the newcomer that has first read its data. The ones that it passed would need other
+// numbers, since a node takes a call as one of a later node (Newcomers).
 type Admission struct {
 	self   bellows.NodeID
-	job    bellows.Fingerprint // what a newcomer must show; zero: it is not asked
+	job    bellows.Fingerprint // what a newcomer must show; zero: any job is accepted
 	times  liveness.Times
 	next   bellows.NodeID   // the number of the next
-	away   []bellows.NodeID // have been turned away
+	away   []bellows.NodeID // were turned away
 	guests []guest          // on the way, by number
 }
 
-// guest is a newcomer on its way.
+// guest is a newcomer on its way: a joiner.
 type guest struct {
 	Newcomer
 	calls bool  // it was its turn
-	ready bool  // it has said so
-	wait  Wait  // of who calls
-	doubt error // it perhaps cannot be reached any more; nil: it can
-	due   int64 // when that is believed, if nobody says better why
+	ready bool  // it has announced that
+	wait  Wait  // for it, while it calls
+	doubt error // why it may be unreachable; nil: it is reachable
+	due   int64 // when doubt becomes its loss, unless a better reason comes first
 }
 
-// NewAdmission is node 0's half where numbers below nodes have been given.
+// NewAdmission returns node 0's half, where numbers below nodes have been given.
 func NewAdmission(self bellows.NodeID, nodes int, job bellows.Fingerprint, times liveness.Times) *Admission {
 	return &Admission{self: self, job: job, times: times.Or(), next: bellows.NodeID(nodes)}
 }
@@ -75,7 +74,7 @@ const (
 	GuestsMost = 16
 )
 
-// WaitMillis is how long a newcomer waits for its turn: those before it may use all of their time.
+// WaitMillis returns how long a newcomer waits for its turn: the previous ones may use all of their time.
 func WaitMillis(times liveness.Times) int64 { return GuestsMost * times.Or().Ready }
 
 // Invite gives a newcomer its number.
@@ -94,8 +93,8 @@ func (a *Admission) Invite(slots, lanes int) (Newcomer, error) {
 	return who, nil
 }
 
-// Turn is the newcomer whose turn it is to call all who take part, once: the first, when nobody
-// calls. It is waited for from now on.
+// Turn returns the newcomer that is to call all nodes that take part, once: the first on its way, if none is calling.
+// The wait for it begins.
 func (a *Admission) Turn(nowMillis int64) (Newcomer, bool) {
 	for i := range a.guests {
 		g := &a.guests[i]
@@ -111,7 +110,7 @@ func (a *Admission) Turn(nowMillis int64) (Newcomer, bool) {
 	return Newcomer{}, false
 }
 
-// Calling is the newcomer whose turn it is, if there is one.
+// Calling returns the newcomer that is calling, if one is.
 func (a *Admission) Calling() (Newcomer, bool) {
 	if len(a.guests) == 0 || !a.guests[0].calls {
 		return Newcomer{}, false
@@ -119,7 +118,7 @@ func (a *Admission) Calling() (Newcomer, bool) {
 	return a.guests[0].Newcomer, true
 }
 
-// Coming are those that are on their way, by number.
+// Coming returns the newcomers that are on their way, by number.
 func (a *Admission) Coming() (list []Newcomer) {
 	for i := range a.guests {
 		list = append(list, a.guests[i].Newcomer)
@@ -127,8 +126,8 @@ func (a *Admission) Coming() (list []Newcomer) {
 	return list
 }
 
-// at is the guest of a number; nil: there is none.
-func (a *Admission) at(n bellows.NodeID) *guest {
+// find returns the joiner with a number, or nil.
+func (a *Admission) find(n bellows.NodeID) *guest {
 	for i := range a.guests {
 		if a.guests[i].Node == n {
 			return &a.guests[i]
@@ -137,13 +136,13 @@ func (a *Admission) at(n bellows.NodeID) *guest {
 	return nil
 }
 
-// Guest reports whether a node takes no part in the job: what is said by it or of it is not the
-// job's.
+// Guest reports whether a node is joining and does not take part in the job: its messages, and reports about it, do
+// not concern the job.
 func (a *Admission) Guest(n bellows.NodeID) bool {
-	return a.at(n) != nil || n >= a.next || slices.Contains(a.away, n) && !planted.On("refused-mourned")
+	return a.find(n) != nil || n >= a.next || slices.Contains(a.away, n) && !planted.On("refused-mourned")
 }
 
-// TakesPart notes that a node is one of the job's, whoever has admitted it.
+// TakesPart notes that a node takes part in the job, whichever controller has admitted it.
 func (a *Admission) TakesPart(n bellows.NodeID) {
 	a.next = max(a.next, n+1)
 	a.forget(n)
@@ -153,9 +152,9 @@ func (a *Admission) forget(n bellows.NodeID) {
 	a.guests = slices.DeleteFunc(a.guests, func(g guest) bool { return g.Node == n })
 }
 
-// Ready tells that a guest has said that it is ready for a job of that fingerprint.
+// Ready notes that a joiner announces that it is ready for a job of that fingerprint.
 func (a *Admission) Ready(n bellows.NodeID, job bellows.Fingerprint) (away *Outcome) {
-	g := a.at(n)
+	g := a.find(n)
 	switch {
 	case g == nil:
 	case a.job != (bellows.Fingerprint{}) && job != a.job && !planted.On("other-job-admitted"):
@@ -168,7 +167,7 @@ func (a *Admission) Ready(n bellows.NodeID, job bellows.Fingerprint) (away *Outc
 	return nil
 }
 
-// Due is a newcomer that is ready and may take part, as soon as the job lets it.
+// Due returns a newcomer that is ready and may take part, as soon as the job lets it.
 func (a *Admission) Due() (Newcomer, bool) {
 	for i := range a.guests {
 		if g := &a.guests[i]; g.calls && g.doubt == nil && (g.ready || planted.On("unready-admitted")) {
@@ -178,33 +177,32 @@ func (a *Admission) Due() (Newcomer, bool) {
 	return Newcomer{}, false
 }
 
-// Admitted tells that the newcomer that is due takes part.
+// Admitted notes that the newcomer that is due takes part.
 func (a *Admission) Admitted() Outcome {
 	who, _ := a.Due()
 	a.forget(who.Node)
 	return Outcome{Newcomer: who}
 }
 
-// Lost tells that a guest is dead or cannot be reached, or that the job does not take it, and why.
+// Lost notes that a joiner is dead, unreachable, or refused by the job, and why.
 func (a *Admission) Lost(n bellows.NodeID, reason error) (away *Outcome) {
-	g := a.at(n)
+	g := a.find(n)
 	if g == nil {
 		return nil
 	}
 	return a.turnAway(g, bellows.Errorf(bellows.KindOf(reason), "add a node", name(n), "%w", reason))
 }
 
-// Suspect tells that a guest perhaps cannot be reached any more, and why: a better reason may come,
-// as that of its process.
+// Suspect notes that a joiner may be unreachable, and why. A better reason may come, such as the end of its process.
 func (a *Admission) Suspect(n bellows.NodeID, reason error, nowMillis int64) {
-	if g := a.at(n); g != nil && g.doubt == nil {
+	if g := a.find(n); g != nil && g.doubt == nil {
 		g.doubt, g.due = reason, nowMillis+a.times.Broken
 	}
 }
 
-// Tick tells the time. Newcomers that do not come are named while they are waited for; who calls is
-// turned away in the end, and then it is the next one's turn. Of several one is turned away in a
-// Tick, the others in the next.
+// Tick passes the time. It returns a notice that names a newcomer for which node 0 waits. A newcomer that calls for
+// too long is turned away, and then the next has its turn. A Tick turns away at most one; the next Tick may turn away
+// another.
 func (a *Admission) Tick(nowMillis int64) (notice string, away *Outcome) {
 	for i := range a.guests {
 		if g := &a.guests[i]; g.doubt != nil && nowMillis >= g.due {
@@ -215,7 +213,7 @@ func (a *Admission) Tick(nowMillis int64) (notice string, away *Outcome) {
 		return "", nil
 	}
 	g := &a.guests[0]
-	if why := g.wait.Over(nowMillis); why != nil {
+	if why := g.wait.Expired(nowMillis); why != nil {
 		return "", a.turnAway(g, bellows.Errorf(bellows.Lost, "add a node", name(g.Node), "%w", why))
 	}
 	what := name(g.Node) + " to join"

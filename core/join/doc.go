@@ -1,25 +1,24 @@
-// Package join is how a node joins all others of its cluster: whom it dials, whose calls it takes,
-// how long it waits, and with which sentence it gives up. It is a step function.
+// Package join connects a node to all others of its cluster: which nodes it dials, which calls it accepts, how long
+// it waits, and with which sentence it gives up. It is a step function.
 //
-// A node dials those of lower number, one after the other, and then takes the calls of the others;
-// several connections of a pair are made so, each by its number. Who is not there yet is dialled
-// again; a call that is not expected is turned away, and so is the second of two that claim one
-// place.
+// A node dials those of lower number, one after the other, and then accepts the calls of the others. A pair has
+// several connections, each by its number. A node that does not listen yet is dialled again. A call that is not
+// expected is turned away, and so is the second of two for one place.
 //
-// A job that runs is joined likewise, by nodes of which several may be on their way, and one at a time
-// dials all that are there: Admission is node 0's half of that, and Newcomers that of whoever is called.
+// A running job is joined in the same way. Several nodes may be on their way, but only one at a time dials all nodes
+// that take part. Admission is node 0's half of that, and Newcomers the half of each called node.
 //
 // The caller's duties, in order:
 //
-//  1. Make a Joining with New, and Begin.
-//  2. Make every call of Effects.Dial, once, and tell Answered or Failed.
-//  3. While it Awaits calls, take one at a time and tell Called, or TurnedAway or Closed where there
-//     is none.
-//  4. Tick at Next, or sooner.
-//  5. Carry out the effects of each call before the next, and end when Effects.Over is set: joined,
+//  1. Make a Joining with New, and call Begin.
+//  2. Make every call of Effects.Dial, once, and report it by Answered or Failed.
+//  3. While it Awaits calls, take one at a time and report it by Called; or report TurnedAway or Closed if
+//     none comes.
+//  4. Call Tick at Next, or sooner.
+//  5. Carry out the effects of each call before the next, and stop when Effects.Over is set: joined,
 //     or with an error.
 //
-// The package refuses to know what a connection is, who may speak at all (a transport asks for the
-// job's token), and whether those with whom a job begins have made the same one (package coord
-// compares fingerprints when they are ready; Admission does for who comes later).
+// The package does not know what a connection is. It does not decide which nodes may connect: a transport asks for
+// the job's token. It does not compare jobs: package coord compares the fingerprints of the first nodes when they are
+// ready, and Admission those of newcomers.
 package join

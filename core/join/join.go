@@ -10,17 +10,16 @@ import (
 	"bellows/core/liveness"
 )
 
-// Cluster is who joins whom.
+// Cluster says which nodes join which.
 type Cluster struct {
 	Self        bellows.NodeID
 	Nodes       int
 	Connections int // of each pair
-	// Gone are numbers of nodes that are not there any more, where this one joins a job that runs, or
-	// follows node 0 of one.
+	// Gone has the numbers of nodes that exist no more, if this one joins a running job or follows node 0 of one.
 	Gone []bellows.NodeID
 }
 
-// lower are the nodes that this one dials.
+// lower returns the nodes that this one dials.
 func (c Cluster) lower() (list []bellows.NodeID) {
 	for n := range c.Self {
 		if !slices.Contains(c.Gone, n) {
@@ -30,9 +29,8 @@ func (c Cluster) lower() (list []bellows.NodeID) {
 	return list
 }
 
-// Place is where a call of a node, for the connection of that number of so many, belongs:
-// connections are by number and, of each number, by node. -1: it is not expected, since that node
-// does not call this one, or there is none.
+// Place returns the place of a call of node n, for connection number of so many. Places are ordered by connection and
+// then by node. It returns -1 for an unexpected call: node n does not call this one, or no node has that number.
 func (c Cluster) Place(n bellows.NodeID, number, of int) int {
 	if n <= c.Self || int(n) >= c.Nodes || number >= of || of != c.Connections || slices.Contains(c.Gone, n) {
 		return -1
@@ -57,15 +55,14 @@ type Effects struct {
 	Over   *Over  // set once
 }
 
-// redialMillis is how long is waited before somebody is dialled again who does not listen yet.
+// redialMillis is the wait before a node is dialled again that does not listen yet.
 const redialMillis = 20
 
 // Joining is a node on its way into a cluster.
 //
-// It is dialling until all nodes of lower number have answered on all connections, then taking
-// calls until all others have come, then over. Invariants: one call is out at a time; a place is
-// taken once; it is over by the end of its wait, and says nothing behind (all:
-// TestJoiningInAnyOrder).
+// It dials until all nodes of lower number have answered on all connections, then accepts calls until all others have
+// come, then is over. Invariants: one call is out at a time; a place is taken once; it is over by the end of its
+// wait, and has no effect afterwards (all: TestJoiningInAnyOrder).
 type Joining struct {
 	Cluster
 	addresses []string // by node
@@ -73,11 +70,11 @@ type Joining struct {
 	lower     []bellows.NodeID
 	there     []bool // by place
 	dialled   int    // calls that were answered
-	last      error  // why the last call failed, or the last that came was turned away
+	last      error  // why the last call failed, or the last caller was turned away
 	over      bool
 }
 
-// New is a node before it joins, within times.Join.
+// New returns a node before it joins, which it does within times.Join.
 func New(c Cluster, addresses []string, times liveness.Times, nowMillis int64) *Joining {
 	return &Joining{Cluster: c, addresses: addresses, lower: c.lower(), wait: NewWait(c.Self, times, times.Or().Join, nowMillis), there: make([]bool, c.Nodes*c.Connections)}
 }
@@ -88,17 +85,17 @@ func (j *Joining) Begin(fx *Effects) { j.advance(0, fx) }
 // Awaits reports whether calls are to be taken.
 func (j *Joining) Awaits() bool { return !j.over && !j.dialling() }
 
-// Next is when Tick is due.
+// Next returns when Tick is due.
 func (j *Joining) Next() int64 { return j.wait.Next() }
 
 func (j *Joining) dialling() bool { return j.dialled < len(j.lower)*j.Connections }
 
-// callee is who is dialled: on the first connection all, then on the second.
+// callee returns the node to dial and the connection: all nodes on the first connection, then all on the second.
 func (j *Joining) callee() (n bellows.NodeID, number int) {
 	return j.lower[j.dialled%len(j.lower)], j.dialled / len(j.lower)
 }
 
-// whom names for whom is waited, and whatFor is what that one is to do.
+// whom returns the nodes that are awaited, and what they are to do.
 func (j *Joining) whom() (whom, whatFor string) {
 	if j.dialling() {
 		n, _ := j.callee()
@@ -121,7 +118,7 @@ func (j *Joining) missing() string {
 	return strings.Join(list, ", ")
 }
 
-// advance makes the next call, or ends when nobody is missing.
+// advance makes the next call, or ends when no node is missing.
 func (j *Joining) advance(afterMillis int64, fx *Effects) {
 	if j.dialling() {
 		n, number := j.callee()
@@ -135,7 +132,7 @@ func (j *Joining) end(err error, fx *Effects) { j.over, fx.Over = true, &Over{er
 
 const joins = "join the nodes of the job"
 
-// giveUp ends the wait for who is missing.
+// giveUp ends the wait for missing nodes.
 func (j *Joining) giveUp(why error, fx *Effects) {
 	if j.last != nil && !errors.Is(j.last, why) {
 		why = fmt.Errorf("%w; the last try: %w", why, j.last)
@@ -144,7 +141,7 @@ func (j *Joining) giveUp(why error, fx *Effects) {
 	j.end(bellows.Errorf(bellows.Lost, joins, whom, "%w", why), fx)
 }
 
-// Answered tells who has answered the call that is out, and reports whether that connection stands.
+// Answered reports which node has answered the call that is out. It returns whether that connection stands.
 func (j *Joining) Answered(n bellows.NodeID, fx *Effects) (keep bool) {
 	if j.over {
 		return false
@@ -160,8 +157,7 @@ func (j *Joining) Answered(n bellows.NodeID, fx *Effects) (keep bool) {
 	return true
 }
 
-// Failed tells why the call that is out has failed. It is made again, unless it would fail again
-// however often it is.
+// Failed reports why the call that is out has failed. It is made again, unless it is hopeless.
 func (j *Joining) Failed(err error, hopeless bool, fx *Effects) {
 	switch {
 	case j.over:
@@ -173,8 +169,7 @@ func (j *Joining) Failed(err error, hopeless bool, fx *Effects) {
 	}
 }
 
-// Called tells of a call for the connection of that number of so many, and reports whether that
-// connection stands.
+// Called reports a call for connection number of so many. It returns whether that connection stands.
 func (j *Joining) Called(n bellows.NodeID, number, of int, fx *Effects) (keep bool) {
 	at := j.Place(n, number, of)
 	if !j.Awaits() || at < 0 || j.there[at] {
@@ -185,10 +180,10 @@ func (j *Joining) Called(n bellows.NodeID, number, of int, fx *Effects) (keep bo
 	return true
 }
 
-// TurnedAway tells why somebody who called was turned away before it could say who it is. It may come again.
+// TurnedAway reports why a caller was turned away before it could send its number. It may call again.
 func (j *Joining) TurnedAway(err error) { j.last = err }
 
-// Closed tells that no more calls will come, and why.
+// Closed reports that no more calls will come, and why.
 func (j *Joining) Closed(err error, fx *Effects) {
 	if !j.over {
 		whom, _ := j.whom()
@@ -203,12 +198,12 @@ func (j *Joining) Cancel(why error, fx *Effects) {
 	}
 }
 
-// Tick tells the time.
+// Tick passes the time.
 func (j *Joining) Tick(nowMillis int64, fx *Effects) {
 	if j.over {
 		return
 	}
-	if why := j.wait.Over(nowMillis); why != nil {
+	if why := j.wait.Expired(nowMillis); why != nil {
 		j.giveUp(why, fx)
 		return
 	}

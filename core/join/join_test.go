@@ -14,17 +14,17 @@ import (
 	"bellows/core/liveness"
 )
 
-// town is nodes on their way into a cluster, by one clock, and all that happens to them in an order that a seed decides.
+// town has nodes on their way into a cluster, by one clock. A seed decides the order of all that happens to them.
 type town struct {
 	t      *testing.T
 	rng    *rand.Rand
 	seed   uint64
 	now    int64
 	events []event
-	asked  int64 // of events, so that those of one time keep their order
+	asked  int64 // number of events, so that those of one time keep their order
 	times  liveness.Times
-	nodes  []*guest // by number; behind them a second claimant of a number, if there is one
-	rude   bool     // strangers and claimants come
+	nodes  []*guest // by number; after them a second claimant of a number, if one exists
+	rude   bool     // unknown callers and second claimants call
 }
 
 type event struct {
@@ -39,7 +39,7 @@ type guest struct {
 	cluster join.Cluster
 	began   int64 // -1: it has not come
 	listens bool
-	hall    []*line // calls that nobody has taken yet
+	hall    []*line // calls that wait to be taken
 	dialled bool    // a call is out
 	lines   []*line // that stand, as far as it knows, by place
 	over    *join.Over
@@ -49,10 +49,10 @@ type guest struct {
 
 // line is a connection.
 type line struct {
-	from, to *guest // from nil: a stranger's
+	from, to *guest // from nil: an unknown caller's
 	number   int
 	of       int
-	as       bellows.NodeID // who the caller says it is
+	as       bellows.NodeID // the number that the caller claims
 }
 
 func (w *town) after(millis int64, do func()) {
@@ -60,7 +60,7 @@ func (w *town) after(millis int64, do func()) {
 	w.events = append(w.events, event{w.now + millis, w.asked, do})
 }
 
-// next does what is due first.
+// next handles the event that is due first.
 func (w *town) next() bool {
 	if len(w.events) == 0 {
 		return false
@@ -99,7 +99,7 @@ func (g *guest) come() {
 	g.tick()
 }
 
-// tick tells a node the time when it wants to be told, and sometimes before.
+// tick passes the time to a node when it asks for that, and sometimes before.
 func (g *guest) tick() {
 	if g.over != nil {
 		return
@@ -140,7 +140,7 @@ func (g *guest) obey(fx *join.Effects) {
 	}
 }
 
-// names holds a notice against whom the node waits for.
+// names checks a notice against the nodes that g waits for.
 func (g *guest) names(s string) {
 	w := g.town
 	want := fmt.Sprintf("node %d has waited %.1f s for ", g.cluster.Self, float64(w.now-g.began)/1000)
@@ -150,7 +150,7 @@ func (g *guest) names(s string) {
 	g.notices = append(g.notices, w.now)
 }
 
-// missing is whom a node waits for, by what it has.
+// missing returns the nodes that g waits for, by the connections that it has.
 func (g *guest) missing() string {
 	for number := range g.cluster.Connections {
 		for n := range int(g.cluster.Self) {
@@ -221,8 +221,8 @@ func (g *guest) keeps(l *line, number int, n bellows.NodeID) {
 	g.lines[number*g.cluster.Nodes+int(n)] = l
 }
 
-// stranger calls a node, in any name.
-func (w *town) stranger() {
+// unknownCaller calls a node, under any number.
+func (w *town) unknownCaller() {
 	to := w.nodes[w.rng.IntN(len(w.nodes))]
 	w.after(w.rng.Int64N(3), func() {
 		if to.Joining != nil && to.over == nil && to.Awaits() && w.rng.IntN(3) == 0 {
@@ -233,7 +233,7 @@ func (w *town) stranger() {
 	})
 }
 
-// newTown has two to five nodes, some late, some that never come.
+// newTown returns two to five nodes, some late, some that never come.
 func newTown(t *testing.T, seed uint64) *town {
 	w := &town{t: t, rng: rand.New(rand.NewPCG(seed, 0x6a6f696e)), seed: seed}
 	w.times = liveness.Times{Join: 5000 + w.rng.Int64N(10_000)}.Or()
@@ -243,7 +243,7 @@ func newTown(t *testing.T, seed uint64) *town {
 		w.nodes = append(w.nodes, &guest{town: w, cluster: c, began: -1})
 	}
 	w.rude = w.rng.IntN(3) == 0
-	if w.rude && w.rng.IntN(2) == 0 { // another process with the number of one, which nobody dials
+	if w.rude && w.rng.IntN(2) == 0 { // another process with the number of an existing node, which no node dials
 		c.Self = bellows.NodeID(w.rng.IntN(c.Nodes))
 		w.nodes = append(w.nodes, &guest{town: w, cluster: c, began: -1})
 	}
@@ -261,7 +261,7 @@ func newTown(t *testing.T, seed uint64) *town {
 	}
 	for range w.rng.IntN(40) {
 		if w.rude {
-			w.after(w.rng.Int64N(3000), w.stranger)
+			w.after(w.rng.Int64N(3000), w.unknownCaller)
 		}
 	}
 	return w
@@ -269,7 +269,7 @@ func newTown(t *testing.T, seed uint64) *town {
 
 var gaveUp = regexp.MustCompile(`^join the nodes of the job (.*): waited for ([0-9.]+) s(; the last try: (nobody listens|another token))?$`)
 
-// judge holds what became of a node against what it has.
+// judge compares a node's outcome with the connections that it has.
 func (g *guest) judge() (joined bool) {
 	w := g.town
 	limit := w.times.Join
@@ -306,8 +306,9 @@ func (g *guest) judge() (joined bool) {
 // orders is how many clusters TestJoiningInAnyOrder plays; TestNodesJoinWhileOthersRun plays half as many. The soak plays more.
 var orders = uint64(3000)
 
-// TestJoiningInAnyOrder plays thousands of clusters: late nodes, nodes that never come, strangers, and two that claim one number. Every node is over by the end of its wait,
-// says whom it waits for while it lasts, and names exactly those who are missing; where all come in time, all are joined, soon.
+// TestJoiningInAnyOrder plays thousands of clusters: late nodes, nodes that never come, unknown callers, and two that
+// claim one number. Every node is over by the end of its wait, names the nodes that it waits for while the wait
+// lasts, and in the end exactly those that are missing. If all come in time, all are joined soon.
 func TestJoiningInAnyOrder(t *testing.T) {
 	seeds := orders
 	var joined, left int
@@ -342,7 +343,7 @@ func count(b bool) int {
 	return 0
 }
 
-// joining is node 1 of three, with its first effects.
+// joining returns node 1 of three, with its first effects.
 func joining(connections int) (*join.Joining, *join.Effects) {
 	j := join.New(join.Cluster{Self: 1, Nodes: 3, Connections: connections}, []string{"here", "", ""}, liveness.Times{Join: 9000}, 0)
 	fx := new(join.Effects)
@@ -350,8 +351,8 @@ func joining(connections int) (*join.Joining, *join.Effects) {
 	return j, fx
 }
 
-// TestWhatWaitingDoesNotMendEndsAtOnce, with a sentence of its own.
-func TestWhatWaitingDoesNotMendEndsAtOnce(t *testing.T) {
+// TestHopelessJoinEndsAtOnce checks that an error which waiting cannot repair ends the join with its own sentence.
+func TestHopelessJoinEndsAtOnce(t *testing.T) {
 	refused := bellows.Errorf(bellows.Refused, "dial", "here", "another token")
 	for want, c := range map[string]struct {
 		kind   bellows.Kind
@@ -389,8 +390,8 @@ func TestWhatWaitingDoesNotMendEndsAtOnce(t *testing.T) {
 	}
 }
 
-// TestWhoDoesNotListenIsDialledAgain a little later, on the same connection.
-func TestWhoDoesNotListenIsDialledAgain(t *testing.T) {
+// TestRefusedDialIsRepeated dials a node that does not listen a little later, on the same connection.
+func TestRefusedDialIsRepeated(t *testing.T) {
 	j, fx := joining(2)
 	for i, want := range []join.Dial{{0, 0, 0}, {0, 0, 20}, {0, 1, 0}} {
 		if fx.Dial == nil || *fx.Dial != want || j.Awaits() {

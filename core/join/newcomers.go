@@ -6,32 +6,32 @@ import (
 	"bellows"
 )
 
-// Newcomers decides, at a node of a job that runs, who else is let in: nodes with numbers that
-// nobody has had, one at a time, each with as many connections as every pair has.
+// Newcomers decides, at a node of a running job, which other nodes are let in: nodes with new numbers, one at a time,
+// each with as many connections as every pair has.
 //
-// Numbers are given in order and never again (Admission). So whoever calls with a higher one than
-// who is on the way is the next: the other has been given up. Invariants: who is whole, or has been
-// passed, never comes again; a connection that is made again takes the place of the one before, and
-// nothing else (both: TestNodesJoinWhileOthersRun).
+// Numbers are given in order and never again (Admission). So if a node calls with a higher number than the one on its
+// way, it is the next, and the other has been given up. Invariants: a number that is whole, or has been passed, never
+// comes again; a connection that is made again replaces the previous one and nothing else (both:
+// TestNodesJoinWhileOthersRun).
 type Newcomers struct {
 	connections int
-	next        bellows.NodeID // lower ones are there, or were
-	there       []bool         // by number, of next's; nil: nobody is on the way
+	next        bellows.NodeID // lower ones take part, or did
+	there       []bool         // by connection: next's calls that stand; nil: no node is on its way
 }
 
-// NewNewcomers is before anybody comes: numbers below next have been given.
+// NewNewcomers returns the state before any node joins: numbers below next have been given.
 func NewNewcomers(next bellows.NodeID, connections int) *Newcomers {
 	return &Newcomers{connections: connections, next: next}
 }
 
-// Entry is what becomes of a call.
+// Entry is the result of a call.
 type Entry struct {
-	Keep  bool // the connection stands, in the place of the one of its number before
-	First bool // of its node: what another has left on the way is to be closed
+	Keep  bool // the connection stands, and replaces the previous one of its number
+	First bool // it is the node's first: connections of another node on its way are to be closed
 	Whole bool // the node has all its connections, and is let in
 }
 
-// Called tells of a call for the connection of that number of so many.
+// Called reports a call for connection number of so many.
 func (c *Newcomers) Called(n bellows.NodeID, number, of int) (e Entry) {
 	if n < c.next || of != c.connections || number >= of || number < 0 {
 		return e

@@ -13,13 +13,13 @@ import (
 	"bellows/core/liveness"
 )
 
-// village is a job that runs, and nodes that join it, several on their way at a time, in an order that a seed decides.
+// village is a running job and nodes that join it, several on their way at a time. A seed decides the order.
 type village struct {
 	town
 	admission   *join.Admission
 	connections int
 	present     []*resident
-	away        []bellows.NodeID // have been turned away
+	away        []bellows.NodeID // were turned away
 	visitors    []*visitor
 	invited     int
 	outcomes    int
@@ -68,7 +68,7 @@ func newVillage(t *testing.T, seed uint64) *village {
 	}
 	for range v.rng.IntN(20) {
 		if v.rude {
-			v.after(v.rng.Int64N(20_000), v.stranger)
+			v.after(v.rng.Int64N(20_000), v.unknownCaller)
 		}
 	}
 	v.after(250, v.tick)
@@ -79,8 +79,8 @@ func (v *village) settles(n bellows.NodeID) {
 	v.present = append(v.present, &resident{id: n, doors: join.NewNewcomers(n+1, v.connections)})
 }
 
-// at is who takes part under a number.
-func (v *village) at(n bellows.NodeID) *resident {
+// find returns the node that takes part under a number, or nil.
+func (v *village) find(n bellows.NodeID) *resident {
 	for _, r := range v.present {
 		if r.id == n {
 			return r
@@ -89,7 +89,7 @@ func (v *village) at(n bellows.NodeID) *resident {
 	return nil
 }
 
-// tick is node 0's clock, until nobody comes any more.
+// tick runs node 0's clock until no node is on its way.
 func (v *village) tick() {
 	if v.now < 25_000 || v.first() != nil {
 		v.after(250, v.tick)
@@ -101,7 +101,7 @@ func (v *village) tick() {
 	v.turned(away)
 }
 
-// onTheWay are the visitors that have no outcome yet.
+// onTheWay returns the visitors that have no outcome yet.
 func (v *village) onTheWay() (list []*visitor) {
 	for _, g := range v.visitors {
 		if g.outcome == nil {
@@ -111,7 +111,7 @@ func (v *village) onTheWay() (list []*visitor) {
 	return list
 }
 
-// first is the first of them; nil: there is none.
+// first returns the first visitor on its way, or nil.
 func (v *village) first() *visitor {
 	if list := v.onTheWay(); len(list) > 0 {
 		return list[0]
@@ -119,7 +119,7 @@ func (v *village) first() *visitor {
 	return nil
 }
 
-// turn lets the next call those who take part now.
+// turn lets the next visitor call the nodes that take part now.
 func (v *village) turn() {
 	who, ok := v.admission.Turn(v.now)
 	switch g := v.first(); {
@@ -131,7 +131,7 @@ func (v *village) turn() {
 	default:
 		g.called = true
 		for n := range who.Node {
-			if v.at(n) != nil {
+			if v.find(n) != nil {
 				g.there = append(g.there, n)
 			}
 		}
@@ -156,7 +156,7 @@ func (v *village) invite() {
 	}
 	defer v.turn()
 	g := &visitor{who: who, village: v, wrong: v.rng.IntN(6) == 0}
-	if n := len(v.visitors); n > 0 && v.visitors[n-1].who.Node >= who.Node || v.at(who.Node) != nil {
+	if n := len(v.visitors); n > 0 && v.visitors[n-1].who.Node >= who.Node || v.find(who.Node) != nil {
 		v.fail("number %d is given again", who.Node)
 	}
 	v.visitors = append(v.visitors, g)
@@ -220,7 +220,7 @@ func (g *visitor) dial(d join.Dial) {
 	if v.rng.IntN(10) == 0 {
 		g.Failed(errors.New("nobody listens"), false, &fx)
 	} else {
-		v.at(d.Node).takes(v, g.who.Node, d.Number, v.connections)
+		v.find(d.Node).takes(v, g.who.Node, d.Number, v.connections)
 		if v.rng.IntN(10) == 0 { // and breaks before it is answered
 			g.Failed(errors.New("it broke"), false, &fx)
 		} else {
@@ -230,21 +230,21 @@ func (g *visitor) dial(d join.Dial) {
 	g.obey(&fx)
 }
 
-// takes has a node that takes part take a call.
+// takes gives a call to a node that takes part.
 func (r *resident) takes(v *village, n bellows.NodeID, number, of int) {
 	if e := r.doors.Called(n, number, of); e.Whole {
-		if slices.Contains(r.whole, n) || v.at(n) != nil || !e.Keep {
+		if slices.Contains(r.whole, n) || v.find(n) != nil || !e.Keep {
 			v.fail("node %d lets node %d in: %+v, who was there: %v", r.id, n, e, r.whole)
 		}
 		r.whole = append(r.whole, n)
 	}
 }
 
-// ready says so when all others have the node, which they may never.
+// ready announces the node when all others have all its connections, which may never be so.
 func (g *visitor) ready() {
 	v := g.village
 	for _, n := range g.there {
-		if r := v.at(n); !slices.Contains(r.whole, g.who.Node) {
+		if r := v.find(n); !slices.Contains(r.whole, g.who.Node) {
 			if !v.rude {
 				v.fail("node %d has called node %d on all connections, and is not let in", g.who.Node, n)
 			}
@@ -262,7 +262,7 @@ func (g *visitor) ready() {
 	v.after(v.rng.Int64N(300), v.admit)
 }
 
-// admit lets who is due take part.
+// admit lets a visitor take part that is due.
 func (v *village) admit() {
 	who, ok := v.admission.Due()
 	if !ok {
@@ -287,7 +287,8 @@ func (v *village) admit() {
 	v.turn()
 }
 
-// dies ends a process: node 0 is told, later, perhaps by the end of a connection first. Then it waits for a better reason, and takes part no more.
+// dies ends a process. Node 0 hears of that later, perhaps by the end of a connection first. Then it waits for a
+// better reason, and the visitor takes part no more.
 func (g *visitor) dies() {
 	g.dead, g.died = true, g.village.now
 	if v := g.village; v.rng.IntN(2) == 0 && v.admission.Guest(g.who.Node) {
@@ -306,7 +307,7 @@ func (g *visitor) dies() {
 	})
 }
 
-// turned takes note of who is turned away.
+// turned notes a visitor that is turned away.
 func (v *village) turned(o *join.Outcome) {
 	if o == nil {
 		return
@@ -324,17 +325,18 @@ func (v *village) turned(o *join.Outcome) {
 	v.turn()
 }
 
-// stranger calls somebody, in any name; it knows the token.
-func (v *village) stranger() {
+// unknownCaller calls a node, under any number; it knows the token.
+func (v *village) unknownCaller() {
 	n := bellows.NodeID(v.rng.IntN(12))
 	r := v.present[v.rng.IntN(len(v.present))]
-	if v.at(n) == nil && n > r.id {
+	if v.find(n) == nil && n > r.id {
 		r.doors.Called(n, v.rng.IntN(v.connections+2)-1, 1+v.rng.IntN(3))
 	}
 }
 
-// TestNodesJoinWhileOthersRun plays thousands of jobs that nodes join: several at a time, each under a number of its own, each with one outcome. They call one after the other. Who takes
-// part has made the same job and has all its connections at all others; some die, do not come, have made another job, or find strangers in their place.
+// TestNodesJoinWhileOthersRun plays thousands of jobs that nodes join: several at a time, each under a new number,
+// each with one outcome. They call one after the other. A node that takes part has made the same job and has all its
+// connections at all others. Some die, do not come, have made another job, or find unknown callers in their place.
 func TestNodesJoinWhileOthersRun(t *testing.T) {
 	seeds := orders / 2
 	var joined, away, together int
@@ -346,7 +348,7 @@ func TestNodesJoinWhileOthersRun(t *testing.T) {
 			v.fail("%d were invited and have %d outcomes; on the way is %+v", v.invited, v.outcomes, g)
 		}
 		for _, n := range v.away {
-			if !v.admission.Guest(n) || v.at(n) != nil {
+			if !v.admission.Guest(n) || v.find(n) != nil {
 				v.fail("node %d was turned away, and takes part", n)
 			}
 		}
@@ -359,7 +361,7 @@ func TestNodesJoinWhileOthersRun(t *testing.T) {
 	}
 }
 
-// TestAnInvitationThatCannotBe is refused, and what nobody waits for changes nothing.
+// TestAnInvitationThatCannotBe refuses impossible invitations, and ignores events of nodes that were not invited.
 func TestAnInvitationThatCannotBe(t *testing.T) {
 	a := join.NewAdmission(0, 2, ownJob, liveness.Times{})
 	if a.Ready(2, ownJob) != nil || a.Lost(2, errors.New("gone")) != nil || !a.Guest(2) || a.Guest(1) {
@@ -386,7 +388,7 @@ func TestAnInvitationThatCannotBe(t *testing.T) {
 	if coming := a.Coming(); len(coming) > 0 {
 		t.Errorf("who was turned away is on its way: %+v", coming)
 	}
-	a.TakesPart(7) // whom a controller before has admitted
+	a.TakesPart(7) // a previous controller has admitted it
 	if who, err := a.Invite(1, 0); err != nil || who.Node != 8 || a.Guest(7) {
 		t.Errorf("%+v, %v", who, err)
 	}
@@ -415,7 +417,8 @@ func TestAnInvitationThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestTheGoneAreNotWaitedFor: a process that follows node 0 waits for those that are there, and for no other; who calls by the number of one that is gone is turned away.
+// TestTheGoneAreNotWaitedFor has a process follow node 0. It waits for the nodes that exist and for no others. A
+// caller with the number of a node that is gone is turned away.
 func TestTheGoneAreNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	j := join.New(join.Cluster{Self: 0, Nodes: 4, Connections: 2, Gone: []bellows.NodeID{2}}, make([]string, 4), liveness.Times{}, 0)

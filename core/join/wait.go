@@ -7,8 +7,8 @@ import (
 	"bellows/core/liveness"
 )
 
-// Wait is a node's wait for others before a job begins: it is named while it lasts, and has an end.
-// Times are milliseconds of any clock that only goes forward.
+// Wait is a node's wait for others before a job begins. It is named while it lasts, and has an end. Times are
+// milliseconds of any clock that only moves forward.
 type Wait struct {
 	self         bellows.NodeID
 	withinMillis int64 // of the whole
@@ -17,24 +17,24 @@ type Wait struct {
 	nextMillis   int64 // and then
 }
 
-// NewWait begins a wait of so long.
+// NewWait begins a wait of withinMillis.
 func NewWait(self bellows.NodeID, times liveness.Times, withinMillis, nowMillis int64) Wait {
 	every := times.Or().Notice
 	return Wait{self, withinMillis, every, nowMillis, nowMillis + every}
 }
 
-// Next is when the wait is to be looked at again.
+// Next returns when the wait is to be looked at again.
 func (w *Wait) Next() int64 { return min(w.nextMillis, w.beganMillis+w.withinMillis) }
 
-// Name is a sentence that says for what is waited, what was tried last, and until when; empty: it
-// is not time to, or the wait is over.
+// Name returns a sentence that says what is awaited, what was tried last, and until when. It is empty if the sentence
+// is not due, or the wait is over.
 func (w *Wait) Name(nowMillis int64, what string, last error) string {
 	if nowMillis < w.nextMillis {
 		return ""
 	}
 	w.nextMillis = nowMillis + w.everyMillis
 	if nowMillis-w.beganMillis >= w.withinMillis {
-		return "" // its end says it
+		return "" // its end names it
 	}
 	tried := ""
 	if last != nil {
@@ -43,8 +43,8 @@ func (w *Wait) Name(nowMillis int64, what string, last error) string {
 	return fmt.Sprintf("node %d has waited %.1f s for %s%s; after %.1f s it gives up", w.self, float64(nowMillis-w.beganMillis)/1000, what, tried, float64(w.withinMillis)/1000)
 }
 
-// Over is the end of a wait that has lasted for too long, else nil.
-func (w *Wait) Over(nowMillis int64) error {
+// Expired returns the error of a wait that has lasted too long, else nil.
+func (w *Wait) Expired(nowMillis int64) error {
 	if nowMillis-w.beganMillis < w.withinMillis {
 		return nil
 	}

@@ -9,9 +9,9 @@ import (
 	"bellows/core/planted"
 )
 
-// Closing is a node's wait for its own tasks when the job is over: their results do not count any
-// more, but they may still work in place on what they leased. Time in which its caller slept is no
-// part of the wait (TestWhoSleptGivesNoTaskUp).
+// Closing is a node's wait for its own tasks when the job is over. Their results do not count any more, but they may
+// still work in place on what they leased. Time in which the caller slept is no part of the wait
+// (TestSleepIsNoPartOfTaskWait).
 type Closing struct {
 	times        liveness.Times
 	over         bool
@@ -21,21 +21,21 @@ type Closing struct {
 	namedMillis  int64 // of the wait, when it was last named
 }
 
-// NewClosing is the wait of a node whose job goes on.
+// NewClosing returns the wait of a node whose job is not over.
 func NewClosing(times liveness.Times) Closing { return Closing{times: times.Or()} }
 
-// Over says that the job is over, once.
-func (c *Closing) Over(nowMillis int64) {
+// JobOver notes that the job is over, once.
+func (c *Closing) JobOver(nowMillis int64) {
 	if !c.over {
 		c.over, c.nowMillis = true, nowMillis
 	}
 }
 
-// TasksEnded says that no task runs any more.
+// TasksEnded notes that no task runs any more.
 func (c *Closing) TasksEnded() { c.ended = true }
 
-// Tick is a sentence, without its subject, where the wait has lasted; and, from when it has lasted
-// too long, why it is given up.
+// Tick returns a sentence without its subject when the wait is to be named, and why it is given up when it has lasted
+// too long.
 func (c *Closing) Tick(nowMillis int64, unfinished []bellows.Unit) (sentence, givenUp string) {
 	if !c.over || c.ended {
 		return "", ""
@@ -60,7 +60,7 @@ func (c *Closing) Tick(nowMillis int64, unfinished []bellows.Unit) (sentence, gi
 		float64(c.times.Tasks)/1000), ""
 }
 
-// givenUp names what a node has waited for too long.
+// givenUp names the tasks for which a node has waited too long.
 func (c *Closing) givenUp(unfinished []bellows.Unit) string {
 	after := fmt.Sprintf("%.1f s after the job's end", float64(c.times.Tasks)/1000)
 	if len(unfinished) == 0 {

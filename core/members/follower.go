@@ -12,28 +12,27 @@ import (
 // Effects are what a Follower wants done.
 type Effects struct {
 	wire.Outbox
-	// Leave, once set, ends the node's part of the job, for a reason; an empty one: the job is
-	// over, and it was let go.
+	// Leave, once set, ends the node's part of the job, for a reason. An empty reason means that the job is over and
+	// node 0 has let the node go.
 	Leave *Leave
 }
 
 // Leave is why a node leaves a job.
 type Leave struct{ Reason string }
 
-// Follower is the membership of a node that does not lead: it says that it lives, tells of the loss
-// of others, and watches over node 0.
+// Follower is the membership of a node that does not lead: it sends heartbeats, reports the loss of others, and
+// watches node 0.
 //
-// It is joining until Start, then working; once it is told that the job is Over nothing is lost
-// with node 0, and the end of that connection lets it go in peace, as soon as its own tasks have
-// ended: what their executors write at the end is whole (TestWhoIsLetGoWaitsForItsTasks). It leaves
-// once (TestAFollowerLeavesOnce).
+// It is joining until Start, then working. After JobOver the loss of node 0 is no loss: the end of that connection
+// lets the node leave as soon as its own tasks have ended, so that what their executors write at the end is whole
+// (TestReleasedNodeWaitsForItsTasks). It leaves once (TestAFollowerLeavesOnce).
 //
-// It judges node 0 alone, and that late: Times.Leader is several leases, since without node 0 no
-// other node can go on, so that nothing is gained by haste (docs/decisions/0016). What the loss of
-// others means is node 0's to say. Turned down: no limit at all, with a rule that a node's standard
-// input ends with node 0: that does not help where node 0 is stopped, or on another host.
+// It judges node 0 alone, and late: Times.Leader is several leases. Without node 0 no other node can continue, so
+// haste gains nothing (docs/decisions/0016). Node 0 decides what the loss of others means. Rejected: no limit at all,
+// with a rule that a node's standard input ends with node 0: that does not help if node 0 is stopped, or on another
+// host.
 type Follower struct {
-	self    wire.Address // the node's client, or who would be
+	self    wire.Address // the node's client, whether or not it has one
 	leader  wire.Address
 	times   liveness.Times
 	watch   *liveness.Detector
@@ -41,10 +40,10 @@ type Follower struct {
 	now     int64
 	closing Closing
 	letGo   bool // node 0 has let it go, and its tasks have not ended
-	saidWhy bool // it leaves with the next tick, since they do not
+	saidWhy bool // it leaves with the next tick, since its tasks do not end
 	left    bool
-	ready   *wire.Ready      // what it has said; nil: it is joining
-	lost    []wire.Complaint // what it has said of others
+	ready   *wire.Ready      // its announcement; nil: it is joining
+	lost    []wire.Complaint // its complaints about others
 }
 
 // NewFollower makes the membership of a node.
@@ -56,15 +55,16 @@ func NewFollower(self bellows.NodeID, leader wire.Address, times liveness.Times)
 	return f
 }
 
-// Start says that the node has assembled its roles and is joined to every other.
+// Start announces that the node has assembled its roles and is joined to every other.
 func (f *Follower) Start(ready *wire.Ready, fx *Effects) {
 	again := *ready
 	f.ready = &again
 	fx.Send(f.self, f.leader, ready)
 }
 
-// Followed tells that another process is in the place of node 0. It has heard nothing of what was said to the one before: what counts is said again
-// (TestWhoLeadsFromNowOnIsToldAgain). What is heard of it counts as of node 0.
+// Followed notes that another process has taken the place of node 0 and knows nothing that was sent to the previous
+// one. What counts is sent again (TestNewLeaderHearsEverythingAgain). Bytes from the new process count as those of
+// node 0.
 func (f *Follower) Followed(fx *Effects) {
 	for i := range f.lost {
 		again := f.lost[i]
@@ -76,8 +76,8 @@ func (f *Follower) Followed(fx *Effects) {
 	}
 }
 
-// Tick says that the node lives and watches over node 0. heard is how many bytes have come from
-// there so far; unfinished are the tasks that run here.
+// Tick sends a heartbeat and watches node 0. heard is the number of bytes that have come from there so far;
+// unfinished are the tasks that run here.
 func (f *Follower) Tick(nowMillis int64, heard uint64, unfinished []bellows.Unit, fx *Effects) {
 	f.now = nowMillis
 	if !f.closing.over || !planted.On("silent-after-end") {
@@ -89,7 +89,7 @@ func (f *Follower) Tick(nowMillis int64, heard uint64, unfinished []bellows.Unit
 	}
 	switch {
 	case givenUp == "":
-	case !f.saidWhy: // who waits for what it has of the model learns that before the connection ends, which may lose what is under way
+	case !f.saidWhy: // node 0, if it waits for this node's state, learns why before the connection ends, which may lose messages
 		f.saidWhy = true
 		fx.Send(f.self, f.leader, &wire.Complaint{Node: f.self.Node, Reason: fmt.Sprintf("node %d leaves: %s", f.self.Node, givenUp)})
 	default:
@@ -106,12 +106,11 @@ func (f *Follower) Tick(nowMillis int64, heard uint64, unfinished []bellows.Unit
 	}
 }
 
-// Disconnected tells that a connection has ended for good, and why; or, where it is a breach, that
-// this node hears no more of the other, since what that sent cannot be. Node 0 decides what follows
-// from the loss of others.
+// Disconnected reports that a connection has ended for good, and why; or, if breach, that this node closed it because
+// of an invalid message. Node 0 decides what follows from the loss of others.
 func (f *Follower) Disconnected(n bellows.NodeID, reason string, breach bool, fx *Effects) {
 	switch {
-	case n == f.leader.Node && breach: // at the job's end too: nobody leaves in peace from what cannot be
+	case n == f.leader.Node && breach: // at the job's end too: an invalid message is never a peaceful leave
 		f.leave(fmt.Sprintf("node %d is gone: %s", n, reason), fx)
 	case n == f.leader.Node:
 		f.lostLeader(reason, fx)
@@ -122,16 +121,16 @@ func (f *Follower) Disconnected(n bellows.NodeID, reason string, breach bool, fx
 	}
 }
 
-// complain tells node 0 of the loss of another.
+// complain reports the loss of another node to node 0.
 func (f *Follower) complain(m wire.Complaint, fx *Effects) {
 	f.lost = append(f.lost, m)
 	fx.Send(f.self, f.leader, &m)
 }
 
-// Over tells that an actor of this node knows that the job is over.
-func (f *Follower) Over() { f.closing.Over(f.now) }
+// JobOver notes that an actor of this node knows that the job is over.
+func (f *Follower) JobOver() { f.closing.JobOver(f.now) }
 
-// TasksEnded tells that no task of this node runs any more.
+// TasksEnded notes that no task of this node runs any more.
 func (f *Follower) TasksEnded(fx *Effects) {
 	f.closing.TasksEnded()
 	if f.letGo {
@@ -151,7 +150,7 @@ func (f *Follower) lostLeader(reason string, fx *Effects) {
 	}
 }
 
-// leave ends the node's part of the job, for the first reason that there is.
+// leave ends the node's part of the job. The first reason stays.
 func (f *Follower) leave(reason string, fx *Effects) {
 	if !f.left {
 		f.left = true

@@ -12,7 +12,7 @@ import (
 	"bellows/link/wire"
 )
 
-// desk is a follower, of node 2, and what it wants done.
+// desk is the follower of node 2, with its effects.
 type desk struct {
 	*members.Follower
 	fx members.Effects
@@ -22,7 +22,7 @@ func newFollower() *desk {
 	return &desk{Follower: members.NewFollower(2, leader, liveness.Times{Lease: 10_000})}
 }
 
-// said is what it has wanted since the last call, a line each.
+// said returns its effects since the last call, a line each.
 func (d *desk) said() (lines []string) {
 	for _, e := range d.fx.Envelopes {
 		line := fmt.Sprintf("%T", e.Message)
@@ -48,7 +48,8 @@ func (d *desk) said() (lines []string) {
 	return lines
 }
 
-// ticks tells the time every half second, while bytes come from node 0 or do not; it returns what was said but beats.
+// ticks passes the time every half second, while bytes come from node 0 or do not. It returns all effects except
+// heartbeats.
 func (d *desk) ticks(from, to int64, hears bool, unfinished ...bellows.Unit) (lines []string) {
 	heard := uint64(1)
 	for now := from; now <= to; now += 500 {
@@ -73,12 +74,12 @@ func TestAFollowerSaysThatItLives(t *testing.T) {
 		d.Tick(now, 0, nil, &d.fx)
 		expect(t, d.said(), "beat")
 	}
-	d.Over() // and when the job is over
+	d.JobOver() // and when the job is over
 	d.Tick(1000, 0, nil, &d.fx)
 	expect(t, d.said(), "beat")
 }
 
-// TestNodeZeroIsWatched: node 0 lives as long as bytes come from it, though they make no frame.
+// TestNodeZeroIsWatched checks that node 0 is alive as long as bytes come from it, even without a complete frame.
 func TestNodeZeroIsWatched(t *testing.T) {
 	d := newFollower()
 	expect(t, d.ticks(500, 120_000, true))
@@ -108,7 +109,7 @@ func TestAFollowerLeavesOnce(t *testing.T) {
 			}
 		},
 		"its tasks hang": func(d *desk) {
-			d.Over()
+			d.JobOver()
 			for now := int64(300_000); now < 400_000; now += 500 {
 				d.Tick(now, uint64(now), nil, &d.fx)
 			}
@@ -130,14 +131,14 @@ func TestAFollowerLeavesOnce(t *testing.T) {
 	}
 }
 
-// TestTheEndOfNodeZero is a loss while the job goes on, and lets the node go when it is over.
+// TestTheEndOfNodeZero is a loss while the job runs, and lets the node go when the job is over.
 func TestTheEndOfNodeZero(t *testing.T) {
 	for name, c := range map[string]struct {
 		before func(d *desk)
 		want   string
 	}{
 		"while the job goes on":          {func(*desk) {}, `leaves: "node 0 is gone: reset"`},
-		"when its tasks have returned":   {func(d *desk) { d.Over(); d.TasksEnded(&d.fx) }, `leaves: ""`},
+		"when its tasks have returned":   {func(d *desk) { d.JobOver(); d.TasksEnded(&d.fx) }, `leaves: ""`},
 		"when they have, and it goes on": {func(d *desk) { d.TasksEnded(&d.fx) }, `leaves: "node 0 is gone: reset"`},
 	} {
 		d := newFollower()
@@ -148,34 +149,35 @@ func TestTheEndOfNodeZero(t *testing.T) {
 		}
 	}
 	d := newFollower() // what cannot be is named, whenever it comes
-	d.Over()
+	d.JobOver()
 	d.TasksEnded(&d.fx)
 	d.Disconnected(0, "row 9 of 4", true, &d.fx)
 	expect(t, d.said(), `leaves: "node 0 is gone: row 9 of 4"`)
 	d = newFollower() // and a silent one is as good as gone
-	d.Over()
+	d.JobOver()
 	d.TasksEnded(&d.fx)
 	expect(t, d.ticks(500, 40_000, false), `leaves: ""`)
 }
 
-// TestWhoIsLetGoWaitsForItsTasks: what their executors write when they close is whole. Tasks that hang do not keep it for ever.
-func TestWhoIsLetGoWaitsForItsTasks(t *testing.T) {
+// TestReleasedNodeWaitsForItsTasks checks that what their executors write when they close is whole. Tasks that hang
+// do not keep the node for ever.
+func TestReleasedNodeWaitsForItsTasks(t *testing.T) {
 	d := newFollower()
-	d.Over()
+	d.JobOver()
 	d.Disconnected(0, "EOF", false, &d.fx)
 	expect(t, d.said())
 	expect(t, d.ticks(500, 2000, false))
 	d.TasksEnded(&d.fx)
 	expect(t, d.said(), `leaves: ""`)
 	d = newFollower()
-	d.Over()
+	d.JobOver()
 	d.Disconnected(0, "EOF", false, &d.fx)
 	if got := d.ticks(500, 61_500, true); len(got) != 26 || got[25] != `leaves: "its executors have not closed 60.0 s after the job's end"` {
 		t.Errorf("%q", got)
 	}
 }
 
-func TestTheLossOfOthersIsToldNodeZero(t *testing.T) {
+func TestFollowerReportsLossOfOthers(t *testing.T) {
 	d := newFollower()
 	d.Disconnected(1, "EOF", false, &d.fx)
 	d.Disconnected(3, "row 9 of 4", true, &d.fx)
@@ -183,8 +185,8 @@ func TestTheLossOfOthersIsToldNodeZero(t *testing.T) {
 		"complaint about 3, breach true: node 2 hears no more of node 3: row 9 of 4")
 }
 
-// TestTasksThatGoOnAreNamedAndGivenUp has a node whose tasks go on when the job is over.
-func TestTasksThatGoOnAreNamedAndGivenUp(t *testing.T) {
+// TestUnendedTasksAreNamedAndGivenUp has a node whose tasks continue when the job is over.
+func TestUnendedTasksAreNamedAndGivenUp(t *testing.T) {
 	units := []bellows.Unit{{Split: 3, Clock: 4, Items: bellows.Range{End: 5}}, {Split: 4}}
 	const until = "; the job is over, and this is given up after 60.0 s"
 	const after = " 60.0 s after the job's end"
@@ -198,16 +200,16 @@ func TestTasksThatGoOnAreNamedAndGivenUp(t *testing.T) {
 			"its tasks have not returned" + after + ": split 3 clock 4 items [0,5), split 4 clock 0 items [0,0)"},
 	} {
 		d := newFollower()
-		expect(t, d.ticks(500, 100_000, true, c.units...)) // while the job goes on, that is no wait
-		d.Over()
+		expect(t, d.ticks(500, 100_000, true, c.units...)) // while the job runs, that is no wait
+		d.JobOver()
 		got := d.ticks(100_500, 161_000, true, c.units...)
 		if len(got) != 26 || got[0] != "notice: node 2 has waited 2.5 s for "+c.who+until {
 			t.Fatalf("%s: %d lines, the first %q", name, len(got), got[0])
 		}
 		expect(t, got[24:], "complaint about 2, breach false: node 2 leaves: "+c.why, fmt.Sprintf("leaves: %q", c.why))
-		expect(t, d.ticks(161_500, 170_000, true, c.units...)) // and is not said again
+		expect(t, d.ticks(161_500, 170_000, true, c.units...)) // and is not repeated
 		d = newFollower()
-		d.Over()
+		d.JobOver()
 		if got := d.ticks(500, 5000, true, c.units...); len(got) != 2 {
 			t.Errorf("%s: %q", name, got)
 		}
@@ -216,11 +218,11 @@ func TestTasksThatGoOnAreNamedAndGivenUp(t *testing.T) {
 	}
 }
 
-// TestWhoSleptGivesNoTaskUp sleeps for an hour while its tasks return.
-func TestWhoSleptGivesNoTaskUp(t *testing.T) {
+// TestSleepIsNoPartOfTaskWait sleeps for an hour while the node's tasks return.
+func TestSleepIsNoPartOfTaskWait(t *testing.T) {
 	const hour = 3_600_000
 	d := newFollower()
-	d.Over()
+	d.JobOver()
 	expect(t, d.ticks(500, 1500, true))
 	got := d.ticks(hour, hour+60_500, true)
 	if len(got) != 26 || got[0] != "notice: node 2 has waited 2.5 s for its executors to close; the job is over, and this is given up after 60.0 s" ||
@@ -246,7 +248,7 @@ func TestASlowFollowerComesToTheEnd(t *testing.T) {
 	}{"node 0 is gone": {false, `"node 0 is gone`}, "its tasks hang": {true, "its executors have not closed"}} {
 		d := newFollower()
 		if c.over {
-			d.Over()
+			d.JobOver()
 		}
 		now := int64(0)
 		for ; d.fx.Leave == nil && now < 10_000_000; now += 10_000 {
@@ -262,9 +264,9 @@ func TestASlowFollowerComesToTheEnd(t *testing.T) {
 	}
 }
 
-// TestWhoLeadsFromNowOnIsToldAgain has other processes take the place of node 0, before a node is ready and afterwards: each is told that the node is ready, once it is, and
-// whom it has lost.
-func TestWhoLeadsFromNowOnIsToldAgain(t *testing.T) {
+// TestNewLeaderHearsEverythingAgain has other processes replace node 0, before a node is ready and afterwards. The
+// node announces to each that it is ready, once it is, and which nodes it has lost.
+func TestNewLeaderHearsEverythingAgain(t *testing.T) {
 	d := newFollower()
 	d.Followed(&d.fx)
 	if got := d.said(); len(got) != 0 {

@@ -11,25 +11,24 @@ import (
 	"bellows/link/wire"
 )
 
-// Roll is the other nodes of a job as node 0 knows them.
+// Roll is the membership: the other nodes of a job as node 0 knows them.
 //
-// Each is first awaited, until it says that it is ready; then alive, as long as it is heard once in
-// a lease; perhaps suspected, while a better reason for a connection that ended may still come; and
-// lost, for good. A roll without leases, in one process, awaits nobody and loses only who is named
-// to it.
+// Each node is first awaited, until it announces that it is ready; then alive, as long as it is heard once in a
+// lease; perhaps suspected, while a better reason for a connection that ended may still come; and lost, for good.
+// Without leases, in one process, no node is awaited, and only nodes named to Lose are lost.
 //
 // Invariants:
 //
 //   - Nothing that the lost say later makes them alive again (TestTheLostStayLost).
 //   - A suspect is lost when its time has come, or is silent for a lease, whichever is first
+//   - A suspect is lost when its time has come, or is silent for a lease, whichever is first
 //     (TestASuspectHasItsTime); suspicions are no more than nodes (TestSuspicionsTakeNoMemory).
 //   - Time in which its caller slept is part of no wait and of no silence
-//     (TestWhoSleptBlamesNobody), and one that is always slow comes to the end all the same
-//     (TestWhoIsAlwaysSlowComesToTheEnd).
+//     (TestSleepIsNoSilence). A caller that is always slow still comes to the end
+//     (TestSlowCallerStillEndsItsWaits).
 //
-// Turned down: to lose a node at once when its connection ends: whoever sees it first is told the
-// least reason. A process that died is known by its end, and one that broke the protocol by its
-// complaint, some milliseconds later.
+// Rejected: to lose a node at once when its connection ends. The end of a connection is the least informative reason.
+// A process that died is known by its exit, and one that broke the protocol by a complaint, some milliseconds later.
 type Roll struct {
 	self     bellows.NodeID
 	leased   bool // silence has consequences: there are other processes
@@ -39,24 +38,24 @@ type Roll struct {
 	contact  []wire.Address // of each, an actor to speak to
 	awaited  []bellows.NodeID
 	suspects []suspect
-	left     []bellows.NodeID // the job has nothing of theirs any more
+	left     []bellows.NodeID // nodes that have left: the job has nothing of theirs any more
 	lost     []bellows.NodeID
-	reasons  []string // why each of them is
-	heard    []uint64 // by node: bytes that had come at the last tick
+	reasons  []string // of each lost node: why
+	heard    []uint64 // by node: bytes received by the last tick
 	now      int64
-	readied  int // how often somebody has said that he is ready
+	readied  int // how many announcements of readiness have come
 
 	beganMillis int64 // when the first were awaited; later by what the caller slept
-	namedMillis int64 // when those who are not ready were last named
+	namedMillis int64 // when the awaited nodes were last named
 }
 
-// suspect is a node that perhaps cannot be reached any more: a better reason may come until it is due.
+// suspect is a node that may be unreachable; a better reason may come until it is due.
 type suspect struct {
 	node      bellows.NodeID
 	reason    string
 	dueMillis int64
-	own       bool             // not only others say so
-	by        []bellows.NodeID // these
+	own       bool             // node 0 itself has lost it
+	by        []bellows.NodeID // the nodes that have reported it
 }
 
 // Loss is a node that is lost from now on, and why.
@@ -65,8 +64,8 @@ type Loss struct {
 	Reason string
 }
 
-// NewRoll makes the roll of the nodes that host some actors, but for self. Times without a lease
-// are those of one process.
+// NewRoll makes the membership of the nodes that host some actors, except self. Times without a lease are those of
+// one process.
 func NewRoll(self bellows.NodeID, actors []wire.Address, times liveness.Times) *Roll {
 	r := &Roll{self: self, leased: times.Lease > 0, times: times.Or()}
 	r.leases = liveness.NewDetector(r.times.Lease)
@@ -79,8 +78,7 @@ func NewRoll(self bellows.NodeID, actors []wire.Address, times liveness.Times) *
 	return r
 }
 
-// Add takes in the node of an actor that takes part from now on, and has been heard. A node that is
-// there stays as it is.
+// Add adds the node of an actor that takes part from now on, and has been heard. A known node stays as it is.
 func (r *Roll) Add(a wire.Address) {
 	if !r.leased || a.Node == r.self || slices.Contains(r.nodes, a.Node) {
 		return
@@ -90,8 +88,8 @@ func (r *Roll) Add(a wire.Address) {
 	r.leases.Add(a.Node, r.now)
 }
 
-// Leave takes out a node of which the job has nothing any more: it is not watched, and whatever
-// becomes of it is no loss (TestWhoHasLeftIsNotLost).
+// Leave removes a node of which the job has nothing any more. It is not watched, and no event of it is a loss
+// (TestNodeThatLeftIsNotLost).
 func (r *Roll) Leave(n bellows.NodeID) {
 	if r.HasLeft(n) {
 		return
@@ -105,33 +103,33 @@ func (r *Roll) Leave(n bellows.NodeID) {
 	r.left = append(r.left, n)
 }
 
-// AllLeft are the nodes that have left. The list is the roll's.
+// AllLeft returns the nodes that have left. The caller must not change the list.
 func (r *Roll) AllLeft() []bellows.NodeID { return r.left }
 
 // HasLeft reports whether a node has left.
 func (r *Roll) HasLeft(n bellows.NodeID) bool { return slices.Contains(r.left, n) }
 
-// AllReady reports whether nobody is awaited.
+// AllReady reports whether no node is awaited.
 func (r *Roll) AllReady() bool { return len(r.awaited) == 0 }
 
-// Expect grants every node a lease from the next tick on: whoever follows another node 0 knows that
-// they were there, and one that is silent is lost though it has not said that it is ready.
+// Expect grants every node a lease from the next tick on. A process that follows another node 0 knows that they took
+// part, so a silent one is lost even if it has not announced that it is ready.
 func (r *Roll) Expect() {
 	for _, n := range r.nodes {
 		r.leases.Add(n, r.now)
 	}
 }
 
-// Awaits reports whether a node has not said yet that it is ready.
+// Awaits reports whether a node has not announced yet that it is ready.
 func (r *Roll) Awaits(n bellows.NodeID) bool { return slices.Contains(r.awaited, n) }
 
 // Lost reports whether a node is lost.
 func (r *Roll) Lost(n bellows.NodeID) bool { return slices.Contains(r.lost, n) }
 
-// AllLost are the nodes that are lost, in the order of their loss. The list is the roll's.
+// AllLost returns the nodes that are lost, in the order of their loss. The caller must not change the list.
 func (r *Roll) AllLost() []bellows.NodeID { return r.lost }
 
-// Ready takes a node's word that it is ready.
+// Ready notes that a node has announced that it is ready.
 func (r *Roll) Ready(n bellows.NodeID) {
 	if !slices.Contains(r.nodes, n) || r.Lost(n) {
 		return
@@ -143,29 +141,28 @@ func (r *Roll) Ready(n bellows.NodeID) {
 	}
 }
 
-// Heard renews a node's lease: it has said something.
+// Heard renews a node's lease: it has sent something.
 func (r *Roll) Heard(n bellows.NodeID) {
 	r.leases.Beat(n, r.now)
 }
 
-// Suspect notes that a node perhaps cannot be reached. Who suspects a node again keeps the first
-// reason, so that what others say takes no more memory than there are nodes; the time is the sooner
-// of the two.
+// Suspect notes that a node may be unreachable. If it is suspected already, the first reason stays, so that reports
+// of others take no more memory than the number of nodes; the sooner of the two times counts.
 func (r *Roll) Suspect(n bellows.NodeID, reason string, patienceMillis int64) {
 	if s := r.suspect(n, reason, patienceMillis); s != nil {
 		s.own = true
 	}
 }
 
-// Accuse is Suspect by the word of another node. It is taken back with that node (Retract).
+// Accuse is Suspect on the report of another node. Retract takes it back if that node is lost.
 func (r *Roll) Accuse(by, n bellows.NodeID, reason string, patienceMillis int64) {
 	if s := r.suspect(n, reason, patienceMillis); s != nil && !slices.Contains(s.by, by) {
 		s.by = append(s.by, by)
 	}
 }
 
-// Retract takes back what a node has said of others, which is lost itself: most likely it was the one that
-// nobody could reach (TestWhoIsLostAccusesNobody).
+// Retract takes back the reports of a node that is lost itself: most likely that node was the unreachable one
+// (TestLostNodeAccusesNoOther).
 func (r *Roll) Retract(by bellows.NodeID) {
 	r.suspects = slices.DeleteFunc(r.suspects, func(s suspect) bool {
 		s.by = slices.DeleteFunc(slices.Clone(s.by), func(n bellows.NodeID) bool { return n == by })
@@ -173,7 +170,7 @@ func (r *Roll) Retract(by bellows.NodeID) {
 	})
 }
 
-// suspect is the suspicion of a node, made where there is none; nil: it has left.
+// suspect returns the suspicion of a node, which it makes if necessary; nil: the node has left.
 func (r *Roll) suspect(n bellows.NodeID, reason string, patienceMillis int64) *suspect {
 	if r.HasLeft(n) {
 		return nil
@@ -189,9 +186,8 @@ func (r *Roll) suspect(n bellows.NodeID, reason string, patienceMillis int64) *s
 	return &r.suspects[len(r.suspects)-1]
 }
 
-// Tick tells the time, and by node how many bytes have come from it so far; nil where nobody
-// counts. It returns how much of the time since the last tick is no part of any wait: the caller
-// slept.
+// Tick passes the time, and by node the number of bytes received so far, or nil if they are not counted. It returns
+// how much of the time since the last tick is no part of any wait because the caller slept.
 func (r *Roll) Tick(nowMillis int64, heard []uint64) (sleptMillis int64) {
 	r.now = nowMillis
 	slept := r.leases.Tick(nowMillis)
@@ -210,13 +206,13 @@ func (r *Roll) Tick(nowMillis int64, heard []uint64) (sleptMillis int64) {
 	return slept
 }
 
-// Verdict is the next node that is lost by now and not spared: a suspect whose time has come, or one
-// whose lease has run out. Its caller takes it by Lose, and asks again: each loss changes what the
-// next one means to the job.
+// Verdict returns the next node that is lost by now and not spared: a suspect whose time has come, or a node whose
+// lease has run out. The caller passes it to Lose, and asks again: each loss changes what the next one means to the
+// job.
 //
-// Of two nodes that have lost each other, and nobody else, one must go. The job may spare one and
-// need the other (spare says whom it can spare): then it is the one who can be spared, whoever has
-// spoken first (TestOfTwoWhoLoseEachOtherTheOneThatCanBeSparedGoes). Its loss takes back what it has said.
+// If two nodes have lost each other, and no other node has lost either, one must go. The job may spare one and need
+// the other (spare reports which it can spare). Then the one that it can spare goes, whichever reported first
+// (TestSpareableNodeGoesOfTwo). With its loss its own reports are taken back.
 func (r *Roll) Verdict(spared, spare func(bellows.NodeID) bool) (Loss, bool) {
 	for i, s := range r.suspects {
 		if s.dueMillis <= r.now && !spared(s.node) && !planted.On("rumour-ignored") {
@@ -238,7 +234,7 @@ func (r *Roll) Verdict(spared, spare func(bellows.NodeID) bool) (Loss, bool) {
 		float64(silent)/1000)}, found
 }
 
-// accuser is who alone suspects a node that node 0 hears, and is not lost itself.
+// accuser returns the only node that suspects a node which node 0 hears, if that accuser is not lost itself.
 func (r *Roll) accuser(s suspect) (by bellows.NodeID, alone bool) {
 	if s.own || len(s.by) != 1 || r.Lost(s.by[0]) || r.HasLeft(s.by[0]) || r.Lost(s.node) ||
 		r.leases.Silent(s.node, r.now) > r.times.Notice || planted.On("accused-needed-lost") {
@@ -253,7 +249,7 @@ func (r *Roll) Due(n bellows.NodeID) bool {
 	return expired || slices.ContainsFunc(r.suspects, func(s suspect) bool { return s.node == n && s.dueMillis <= r.now })
 }
 
-// Why is the reason for which a node is lost.
+// Why returns the reason for which a node is lost.
 func (r *Roll) Why(n bellows.NodeID) string { return r.reasons[slices.Index(r.lost, n)] }
 
 // Lose notes that a node is lost, and why, and reports whether it was not before.
@@ -266,7 +262,7 @@ func (r *Roll) Lose(n bellows.NodeID, reason string) bool {
 	return true
 }
 
-// Beat tells the others that node 0 lives.
+// Beat sends node 0's heartbeat to the others.
 func (r *Roll) Beat(self wire.Address, out *wire.Outbox) {
 	for i, a := range r.contact {
 		if !r.Lost(r.nodes[i]) {
@@ -275,8 +271,8 @@ func (r *Roll) Beat(self wire.Address, out *wire.Outbox) {
 	}
 }
 
-// NameAwaited is a sentence about the nodes that keep the job from starting, every time that its
-// patience has passed; or the first of them is lost, when it has been waited for too long.
+// NameAwaited returns a sentence about the nodes that keep the job from starting, whenever its patience has passed;
+// or the first of them as lost, when it has been awaited too long.
 func (r *Roll) NameAwaited() (sentence string, late Loss, isLate bool) {
 	waited := r.now - r.beganMillis
 	if len(r.awaited) == 0 {
@@ -298,7 +294,8 @@ func (r *Roll) NameAwaited() (sentence string, late Loss, isLate bool) {
 		strings.Join(names, ", "), float64(r.times.Ready)/1000), Loss{}, false
 }
 
-// NameSilent is a sentence about a node that is silent for long, once each time; empty: there is none more.
+// NameSilent returns a sentence about a node that has been silent for long, once per silence; empty if none is left
+// to name.
 func (r *Roll) NameSilent() string {
 	n, silent, found := r.leases.Suspect(r.now, r.times.Notice)
 	if !found {

@@ -17,12 +17,12 @@ func client(n bellows.NodeID) wire.Address { return wire.Address{Node: n} }
 
 var leader = wire.Address{Role: wire.Controller}
 
-// newRoll is node 0's roll of nodes 1 to 3, with a lease of 10 s.
+// newRoll returns node 0's membership of nodes 1 to 3, with a lease of 10 s.
 func newRoll() *members.Roll {
 	return members.NewRoll(0, []wire.Address{client(0), lane(0), lane(3), client(1), client(2), lane(2)}, liveness.Times{Lease: 10_000})
 }
 
-// readyRoll is it when all have said that they are ready.
+// readyRoll returns it after all nodes have announced that they are ready.
 func readyRoll() *members.Roll {
 	r := newRoll()
 	r.Tick(0, nil)
@@ -32,7 +32,7 @@ func readyRoll() *members.Roll {
 	return r
 }
 
-// ticks tells a roll the time every half second, while some nodes are heard.
+// ticks passes the time every half second, while some nodes are heard.
 func ticks(r *members.Roll, from, to int64, heard ...bellows.NodeID) {
 	for now := from; now <= to; now += 500 {
 		r.Tick(now, nil)
@@ -62,7 +62,7 @@ func expect(t *testing.T, got []string, want ...string) {
 	}
 }
 
-// beats are those to whom a roll says that node 0 lives.
+// beats returns the receivers of node 0's heartbeat.
 func beats(r *members.Roll) (to []string) {
 	var out wire.Outbox
 	r.Beat(leader, &out)
@@ -75,7 +75,7 @@ func beats(r *members.Roll) (to []string) {
 	return to
 }
 
-// TestTheLostStayLost has a lost node do all that a living one does.
+// TestTheLostStayLost lets a lost node do all that a living one does.
 func TestTheLostStayLost(t *testing.T) {
 	r := newRoll()
 	r.Ready(1)
@@ -97,7 +97,7 @@ func TestTheLostStayLost(t *testing.T) {
 	if s := r.NameSilent(); s != "" {
 		t.Errorf("a lost node is named: %s", s)
 	}
-	r.Suspect(3, "another", 0) // behind a suspicion of the lost
+	r.Suspect(3, "another", 0) // after a suspicion of the lost
 	r.Suspect(2, "once more", 0)
 	expect(t, verdicts(r), "3: another")
 	if r.Why(3) != "another" || !slices.Equal(r.AllLost(), []bellows.NodeID{2, 3}) {
@@ -105,8 +105,8 @@ func TestTheLostStayLost(t *testing.T) {
 	}
 }
 
-// TestAllAreAwaitedUntilTheyAreReady counts nobody twice, and nobody who does not take part.
-func TestAllAreAwaitedUntilTheyAreReady(t *testing.T) {
+// TestNodesAreAwaitedUntilReady counts no node twice, and none that does not take part.
+func TestNodesAreAwaitedUntilReady(t *testing.T) {
 	r := newRoll()
 	for _, n := range []bellows.NodeID{0, 3, 3, 3, 9, 1} {
 		if r.AllReady() {
@@ -124,7 +124,7 @@ func TestAllAreAwaitedUntilTheyAreReady(t *testing.T) {
 	expect(t, beats(r), "lane 0 of node 3", "node 1", "node 2")
 }
 
-// TestInOneProcessNobodyIsAwaited has no lease.
+// TestInOneProcessNobodyIsAwaited uses no lease.
 func TestInOneProcessNobodyIsAwaited(t *testing.T) {
 	r := members.NewRoll(0, []wire.Address{lane(0), client(1)}, liveness.Times{})
 	if !r.AllReady() {
@@ -141,8 +141,9 @@ func TestInOneProcessNobodyIsAwaited(t *testing.T) {
 	expect(t, verdicts(r), "1: its process died")
 }
 
-// TestWhoIsAwaitedIsNamed waits for nodes that do not get ready: they are named every 2 s, and after 10 min the first of them is lost.
-func TestWhoIsAwaitedIsNamed(t *testing.T) {
+// TestAwaitedNodesAreNamed waits for nodes that do not get ready: they are named every 2 s, and after 10 min the
+// first is lost.
+func TestAwaitedNodesAreNamed(t *testing.T) {
 	r := newRoll()
 	r.Ready(2)
 	var said []string
@@ -172,7 +173,7 @@ func TestWhoIsAwaitedIsNamed(t *testing.T) {
 	}
 }
 
-// TestSilenceIsNamedAndThenLost has node 1 say nothing, from node 2 only bytes come, and node 3 is heard.
+// TestSilenceIsNamedAndThenLost keeps node 1 silent, sends only bytes from node 2, and hears node 3.
 func TestSilenceIsNamedAndThenLost(t *testing.T) {
 	r := readyRoll()
 	var got []string
@@ -184,7 +185,7 @@ func TestSilenceIsNamedAndThenLost(t *testing.T) {
 		}
 		got = append(got, verdicts(r)...)
 	}
-	// the bytes that had come of it at first were a sign of life
+	// The bytes that had come from it at first were a sign of life.
 	expect(t, got, "node 1 has been silent for 2.5 s; after 10.0 s it is declared gone",
 		"1: node 1 has been silent for 10.5 s and is declared gone; nothing of its unfinished clock counts")
 	for now := int64(15_500); now <= 30_000; now += 500 { // no more bytes come
@@ -197,7 +198,7 @@ func TestSilenceIsNamedAndThenLost(t *testing.T) {
 	}
 }
 
-// TestOnlyWhoIsReadyHasALease has node 1 say nothing before it is ready, for longer than a lease.
+// TestOnlyWhoIsReadyHasALease keeps node 1 silent before it is ready, for longer than a lease.
 func TestOnlyWhoIsReadyHasALease(t *testing.T) {
 	r := newRoll()
 	ticks(r, 0, 30_000)
@@ -209,7 +210,8 @@ func TestOnlyWhoIsReadyHasALease(t *testing.T) {
 	expect(t, verdicts(r), "1: node 1 has been silent for 10.5 s and is declared gone; nothing of its unfinished clock counts")
 }
 
-// TestASuspectHasItsTime: a suspicion has its consequence when its patience has passed, by the first reason and at the earliest time.
+// TestASuspectHasItsTime checks that a suspect is lost when its patience has passed, by the first reason and at the
+// earliest time.
 func TestASuspectHasItsTime(t *testing.T) {
 	r := readyRoll()
 	r.Tick(1000, nil)
@@ -231,8 +233,8 @@ func TestASuspectHasItsTime(t *testing.T) {
 	expect(t, verdicts(r))
 }
 
-// TestTheLostAreLostOnce has a node that was lost, and has left, be named once more by another controller's records: its silence behind that is no loss again, for which whoever
-// asks would ask for ever.
+// TestTheLostAreLostOnce has another controller's records name a node once more that was lost, and has left. Its
+// silence afterwards is no loss again, since a caller of Verdict would then never end.
 func TestTheLostAreLostOnce(t *testing.T) {
 	r := readyRoll()
 	r.Lose(2, "it died")
@@ -244,8 +246,9 @@ func TestTheLostAreLostOnce(t *testing.T) {
 	}
 }
 
-// TestWhoIsLostAccusesNobody takes back what a node has said of others that is lost itself, and not what others have said, or node 0 has seen.
-func TestWhoIsLostAccusesNobody(t *testing.T) {
+// TestLostNodeAccusesNoOther takes back the reports of a node that is lost itself, and not those of others or of node
+// 0.
+func TestLostNodeAccusesNoOther(t *testing.T) {
 	r := readyRoll()
 	r.Accuse(2, 1, "node 2 lost its connection to node 1", 3000)
 	r.Accuse(2, 3, "node 2 lost its connection to node 3", 3000)
@@ -264,8 +267,9 @@ func TestWhoIsLostAccusesNobody(t *testing.T) {
 	}
 }
 
-// TestWhoHasLeftIsNotLost lets a node go: neither its silence, nor the end of its connections, nor a report of its death is a loss then, and nobody waits for it.
-func TestWhoHasLeftIsNotLost(t *testing.T) {
+// TestNodeThatLeftIsNotLost lets a node go. Then neither its silence, nor the end of its connections, nor a report of
+// its death is a loss, and no node waits for it.
+func TestNodeThatLeftIsNotLost(t *testing.T) {
 	r := newRoll()
 	r.Tick(0, nil)
 	r.Ready(1)
@@ -289,7 +293,7 @@ func TestWhoHasLeftIsNotLost(t *testing.T) {
 	}
 }
 
-// TestSuspicionsTakeNoMemory has others say of one node, again and again, that they cannot reach it.
+// TestSuspicionsTakeNoMemory has others report again and again that they cannot reach one node.
 func TestSuspicionsTakeNoMemory(t *testing.T) {
 	r := readyRoll()
 	r.Suspect(2, "not heard", 3000)
@@ -301,8 +305,8 @@ func TestSuspicionsTakeNoMemory(t *testing.T) {
 	expect(t, verdicts(r)) // that was all
 }
 
-// TestWhoSleptBlamesNobody sleeps for an hour while nodes are awaited, and while they work.
-func TestWhoSleptBlamesNobody(t *testing.T) {
+// TestSleepIsNoSilence sleeps for an hour while nodes are awaited, and while they work.
+func TestSleepIsNoSilence(t *testing.T) {
 	const hour = 3_600_000
 	r := newRoll()
 	ticks(r, 0, 1500)
@@ -323,8 +327,9 @@ func TestWhoSleptBlamesNobody(t *testing.T) {
 	}
 }
 
-// TestAfterASleepWhoIsAwaitedIsNamedAsBefore sleeps half a second after a sentence: the next comes when two seconds awake have passed.
-func TestAfterASleepWhoIsAwaitedIsNamedAsBefore(t *testing.T) {
+// TestNamingContinuesAfterSleep sleeps half a second after a sentence: the next comes when two seconds awake have
+// passed.
+func TestNamingContinuesAfterSleep(t *testing.T) {
 	const hour = 3_600_000
 	r := newRoll()
 	var said []string
@@ -338,8 +343,9 @@ func TestAfterASleepWhoIsAwaitedIsNamedAsBefore(t *testing.T) {
 	expect(t, said, "2000: the job has waited 2.0 s"+who, "3600500: the job has waited 4.0 s"+who)
 }
 
-// TestWhoIsAlwaysSlowComesToTheEnd ticks every ten seconds only: who is not ready is named all the same, and lost in the end.
-func TestWhoIsAlwaysSlowComesToTheEnd(t *testing.T) {
+// TestSlowCallerStillEndsItsWaits ticks every ten seconds only: a node that is not ready is still named, and lost in
+// the end.
+func TestSlowCallerStillEndsItsWaits(t *testing.T) {
 	r := newRoll()
 	named := 0
 	for now := int64(0); ; now += 10_000 {
@@ -360,9 +366,10 @@ func TestWhoIsAlwaysSlowComesToTheEnd(t *testing.T) {
 	}
 }
 
-// TestOfTwoWhoLoseEachOtherTheOneThatCanBeSparedGoes has a worker and a server lose each other, whichever says so first: where the server is heard, and nobody else has lost it, the
-// worker goes. A server that is silent, that two have lost, or that node 0 has lost itself, goes as it did.
-func TestOfTwoWhoLoseEachOtherTheOneThatCanBeSparedGoes(t *testing.T) {
+// TestSpareableNodeGoesOfTwo has a worker and a server lose each other, whichever reports first. If the server is
+// heard, and no other node has lost it, the worker goes. A server goes if it is silent, if two nodes have lost it, or
+// if node 0 has.
+func TestSpareableNodeGoesOfTwo(t *testing.T) {
 	worker := func(n bellows.NodeID) bool { return n != 2 }
 	for name, c := range map[string]struct {
 		say   func(r *members.Roll)

@@ -103,7 +103,7 @@ func (l *Lead) Tick(nowMillis int64, heard []uint64, over bool, unfinished []bel
 	}
 	l.turned(away)
 	if over {
-		l.closing.Over(nowMillis)
+		l.closing.JobOver(nowMillis)
 	}
 	sentence, why := l.closing.Tick(nowMillis, unfinished)
 	if sentence != "" {

@@ -62,7 +62,7 @@ func (m *Member) Disconnected(n bellows.NodeID, reason string, breach, over bool
 func (m *Member) knows(over bool) {
 	if over && !m.over {
 		m.over = true
-		m.follower.Over()
+		m.follower.JobOver()
 	}
 }
 
