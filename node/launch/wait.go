@@ -24,7 +24,7 @@ func newWait(self bellows.NodeID, times liveness.Times, withinMillis int64, noti
 
 // bound returns ctx with the end of the wait.
 func (w *wait) bound(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, w.within, w.Over(w.within.Milliseconds()))
+	return context.WithTimeoutCause(ctx, w.within, w.Expired(w.within.Milliseconds()))
 }
 
 // next returns when the wait is named next, or ends.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/core"
 	"bellows/core/handoff"
 	"bellows/core/route"
 	"bellows/core/server"
@@ -36,7 +37,11 @@ func newScene() *scene {
 	tr := &trace.Trace{Clock: new(int64)}
 	s.Watch = &Watch{Trace: tr, Coverage: new(coverage.Coverage), Lanes: &lanestate.Watch{Trace: tr}, Moved: func() {}, Keep: func() {},
 		Record: func(bellows.Control) {}, Step: func(_ bellows.PartitionRef, phase string) { s.steps = append(s.steps, phase) }}
-	s.Lanes.Add(&lanestate.Lane{Lane: new(server.Lane), Address: s.to})
+	lane, err := server.NewLane(core.Job{Tables: job.Schemas, Route: r, Items: job.Items}, s.to, server.Options{})
+	if err != nil {
+		panic(err) // the job is one of the simulation's own
+	}
+	s.Lanes.Add(&lanestate.Lane{Lane: lane, Address: s.to})
 	s.Begin(r)
 	return s
 }

@@ -3,6 +3,7 @@ package msgcopy
 import (
 	"fmt"
 	"reflect"
+	"strings"
 
 	"bellows/link/wire"
 )
@@ -18,6 +19,14 @@ func Describe(m wire.Message) string {
 			s += fmt.Sprintf(" %v@%d", m.Parts[i].Ref, m.Parts[i].Commit)
 		}
 		return s
+	case *wire.Pull:
+		s := fmt.Sprintf("*wire.Pull Request:%d Incarnation:%d Need:%+v Route:%d Parts:[", m.Request, m.Incarnation, m.Need, m.Route)
+		for i := range m.Parts {
+			p := &m.Parts[i]
+			s += strings.Repeat(" ", min(i, 1))
+			s += fmt.Sprintf("{Pair:%+v Rows:%v Keys:%v Subscribe:%t}", p.Pair, p.Rows, p.Keys, p.Subscribe)
+		}
+		return s + "]"
 	case *wire.Done:
 		return fmt.Sprintf("done %v, %d units", m.Flush, len(m.Results))
 	case *wire.Records:
