@@ -5,9 +5,11 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/core"
 	"bellows/core/route"
 	"bellows/core/server"
 	"bellows/core/store"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/sim/internal/account"
 	"bellows/sim/internal/coverage"
@@ -49,7 +51,10 @@ func TestLaneOwnsPartitionsOfItsRoute(t *testing.T) {
 	w := newWatch()
 	owned := 0
 	for n := range bellows.NodeID(2) {
-		l := &lanestate.Lane{Lane: new(server.Lane), Address: wire.LaneAt(n, 0)}
+		a := wire.LaneAt(n, 0)
+		lane, err := server.NewLane(core.Job{Tables: w.Job.Schemas, Route: w.Route, Items: w.Job.Items}, a, server.Options{})
+		require.NoError(t, err)
+		l := &lanestate.Lane{Lane: lane, Address: a}
 		for ref := range w.Owned(l) {
 			if w.Route.Owner(ref).Lane != l.Address {
 				t.Errorf("%v does not own %v", l.Address, ref)
