@@ -27,7 +27,7 @@ func (s *State) Read(rows []uint32, to []float32) []float32 { return s.store.Rea
 
 // Lend returns the values of a dense table with a barrier, for tasks of this node, which read them in place until their
 // clock is complete. Nothing changes them before: the deltas of the clock are applied when all its tasks have ended,
-// and every other writer detaches the state first (docs/decisions/0119-lend-tables-to-tasks-of-the-same-process.md).
+// and every other writer detaches the state first (docs/decisions/0123-lend-tables-to-tasks-of-the-same-process.md).
 func (s *State) Lend() []float32 { return s.store.Lend() }
 
 // ReadKeys appends the values of the rows of keys.
