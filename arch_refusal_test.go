@@ -95,8 +95,8 @@ func importer(n int) string {
 	return b.String()
 }
 
-// refusals plant one breach each; want is a part of the one sentence it must bring. Without want the change is
-// just within the rule.
+// refusals plant one violation each; want is a part of its one sentence. Without want the change is just within the
+// rule.
 var refusals = []struct {
 	rule, what, file, text, want string
 }{
@@ -223,7 +223,7 @@ func mentions(sentences []string, part string) bool {
 	return false
 }
 
-// TestEveryRuleHasARefusal fails when a rule is added that no planted breach has ever triggered.
+// TestEveryRuleHasARefusal fails for a rule without a planted violation.
 func TestEveryRuleHasARefusal(t *testing.T) {
 	t.Parallel()
 	for _, r := range rules {
@@ -232,7 +232,7 @@ func TestEveryRuleHasARefusal(t *testing.T) {
 			seen = seen || c.rule == r.name && c.want != ""
 		}
 		if !seen {
-			t.Errorf("rule %q refuses nothing in refusals: plant a breach for it", r.name)
+			t.Errorf("rule %q refuses nothing in refusals: plant a violation of it", r.name)
 		}
 	}
 }

@@ -69,7 +69,7 @@ var rules = []struct {
 	{"assembly", func(t *tree) []string { return t.asm }},
 }
 
-// inspect returns every breach of every rule in the tree at fsys, sorted within its rule.
+// inspect returns every violation of every rule in the tree at fsys, sorted within its rule.
 func inspect(t *testing.T, fsys fs.FS, h house) []string {
 	t.Helper()
 	tr, err := load(fsys, h)
@@ -571,8 +571,8 @@ func skips(n ast.Node) bool {
 		slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, sel.Sel.Name)
 }
 
-// unsavedDrivers refuses a driver that no test of its package saves and restores after every record: a controller that takes
-// over could not go on with it.
+// unsavedDrivers refuses a driver that no test of its package saves and restores after every record: a new controller
+// could not continue with it.
 func unsavedDrivers(tr *tree) (out []string) {
 	for _, p := range tr.packs {
 		var driver ast.Node

@@ -353,7 +353,7 @@ func TestRoomsExist(t *testing.T) {
 	}
 }
 
-// TestArchitecture reads the tree and prints one sentence for each breach of the rules.
+// TestArchitecture reads the tree and prints one sentence for each violation of the rules.
 func TestArchitecture(t *testing.T) {
 	t.Parallel()
 	for _, breach := range inspect(t, os.DirFS("."), house{rooms, edges, exempt}) {

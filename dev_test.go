@@ -90,8 +90,8 @@ func TestFunctionsOfDevAreDefinedOnce(t *testing.T) {
 	}
 }
 
-// TestNoChoreLeavesAFolder: what a chore needs for a while is gone when it ends.
-func TestNoChoreLeavesAFolder(t *testing.T) {
+// TestChoresLeaveNoFolder checks that the temporary folder of a chore is gone when it ends.
+func TestChoresLeaveNoFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	run := exec.CommandContext(t.Context(), "./dev", "step", "a step", "60", "true")

@@ -46,7 +46,7 @@ var emptyName = regexp.MustCompile(`^(?i:of|me|has|over|there|may|tell|told|is|a
 	`none|any|some|what|who|as|then|now|behind|once|own|ours|theirs|those|such|away|out|down|on|off|mean|means|like|alike|apart|` +
 	`together|beside|aside)$`)
 
-// riddle is how the name of a test begins that is a sentence about nobody in particular.
+// riddle matches names of tests that begin like a sentence without a subject.
 var riddle = regexp.MustCompile(`^Test(Who|What|Nobody|Nothing|Somebody|All|None|No)[A-Z]`)
 
 // capital begins each word of a name.

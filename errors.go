@@ -69,8 +69,8 @@ func (e *Error) Hinted(hint string) *Error {
 	return e
 }
 
-// KindOf returns the kind of the outermost Error in err's chain, and Bug where there is none: an error
-// that nobody classified is ours to fix.
+// KindOf returns the kind of the outermost Error in err's chain, and Bug without one: an error without a kind is ours
+// to fix.
 func KindOf(err error) Kind {
 	var e *Error
 	if errors.As(err, &e) {
@@ -79,7 +79,8 @@ func KindOf(err error) Kind {
 	return Bug
 }
 
-// Pathless is an error of the system without the path, for callers that name it themselves, or whose readers never saw that file.
+// Pathless returns an error of the system without the path, for callers that name it, or whose readers never saw that
+// file.
 func Pathless(err error) error {
 	if path := (*fs.PathError)(nil); errors.As(err, &path) {
 		return path.Err
@@ -87,9 +88,9 @@ func Pathless(err error) error {
 	return err
 }
 
-// Printable is text of others made safe to show: valid UTF-8 without control characters, escapes or marks that turn its
-// direction, at most so many bytes long. It may have several lines; those after the first are indented, so that none passes
-// for a line of ours. What is printable stays as it is.
+// Printable makes foreign text safe to show: valid UTF-8 without control characters, escapes or marks that change its
+// direction, at most so many bytes long. It may have several lines; those after the first are indented, so that none
+// looks like a line of ours. Printable text stays unchanged.
 func Printable(text string, bytesMost int) string {
 	text = strings.Map(func(r rune) rune {
 		switch {

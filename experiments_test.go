@@ -11,8 +11,8 @@ import (
 	"testing/fstest"
 )
 
-// TestExperimentsHold wants every experiment to have a page among the results that says how to run it, what was wanted and what did not come
-// out, with its picture; and a test of its own.
+// TestExperimentsHold wants every experiment to have a page among the results, with its command, goals, misses and
+// picture; and a test of its own.
 func TestExperimentsHold(t *testing.T) {
 	t.Parallel()
 	for _, breach := range experimentBreaches(os.DirFS(".")) {

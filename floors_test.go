@@ -12,8 +12,8 @@ import (
 // floorRoom is a room in the table of floors.
 var floorRoom = regexp.MustCompile("`([a-z0-9/]+)/`")
 
-// TestFloorsAreDrawn holds the table of floors in docs/1 against rooms: every room stands in the row of its floor, by itself or by
-// the folder above it that is on the same floor, and nothing else does.
+// TestFloorsAreDrawn compares the table of floors in docs/1 with rooms: every room is in the row of its floor, by its
+// name or by a folder above it on the same floor, and nothing else is.
 func TestFloorsAreDrawn(t *testing.T) {
 	t.Parallel()
 	for _, breach := range floorBreachesOf(read(os.DirFS("."), storyPage), rooms) {

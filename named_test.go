@@ -16,7 +16,8 @@ var namedTest = regexp.MustCompile(`\bTest[A-Z]\w*[a-z]\w*`)
 // declaredTest is the first line of a test.
 var declaredTest = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 
-// TestNamedTestsExist wants every test that a comment or a page names to be there: an invariant whose test has gone is a wish.
+// TestNamedTestsExist wants every test that a comment or a page names to exist: an invariant without its test is a
+// wish.
 func TestNamedTestsExist(t *testing.T) {
 	t.Parallel()
 	for _, breach := range missingTests(t, os.DirFS(".")) {

@@ -1,9 +1,12 @@
 package bellows_test
 
 import (
+	"crypto/sha256"
+	"flag"
 	"fmt"
 	"go/ast"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"regexp"
 	"slices"
@@ -11,19 +14,27 @@ import (
 	"testing"
 )
 
-// newcomerPage is a table of lines that somebody new looks for, the rooms in which they would look, and where the lines are.
+// drawLines is the seed of the lines that TestDrawnLines prints: the hash of a commit. Empty: it prints none.
+var drawLines = flag.String("newcomer.draw", "", "print lines of code drawn by this text, then their places")
+
+// linesDrawn is how many lines a blind reading asks for.
+const linesDrawn = 16
+
+// newcomerPage is a table of lines that a newcomer looks for, the packages whose names suggest them, and their places.
 const newcomerPage = "docs/newcomer.md"
 
-// firstLooks is how many of its rows are of the review; the others are our own.
+// firstLooks is how many of its rows were asked by a reader from outside; the others are our own.
 const firstLooks = 16
 
 var (
 	newcomerRow   = regexp.MustCompile(`(?m)^\| ([^|]+) \| ([^|]+) \| ([^|]+) \|$`)
 	newcomerPlace = regexp.MustCompile("`([^`]+\\.go)` `([^`]+)`")
+	telling       = regexp.MustCompile(`[A-Za-z]{3,}.*[A-Za-z]{3,}.*[A-Za-z]{3,}`)
 	backticked    = regexp.MustCompile("`([^`]+)`")
 )
 
-// TestNewcomersFindTheirWay wants every place of the table to be there, and the page to say how many of them are in the rooms where one would look.
+// TestNewcomersFindTheirWay wants every place of the table to exist, and the page to state how many of them are in the
+// packages where one would look.
 func TestNewcomersFindTheirWay(t *testing.T) {
 	t.Parallel()
 	for _, breach := range newcomerBreaches(t, os.DirFS(".")) {
@@ -57,7 +68,7 @@ func newcomerBreaches(t *testing.T, fsys fs.FS) (out []string) {
 	}
 	want := fmt.Sprintf("finds %d of the first %d and %d of the other %d", found[0], min(firstLooks, len(rows)), found[1], max(0, len(rows)-firstLooks))
 	if !strings.Contains(page, want) {
-		out = append(out, fmt.Sprintf("%s does not say that who looks %s", newcomerPage, want))
+		out = append(out, fmt.Sprintf("%s does not say that a reader %s", newcomerPage, want))
 	}
 	return out
 }
@@ -82,15 +93,15 @@ func declaredByFile(tr *tree) map[string][]string {
 	return declared
 }
 
-// TestNewcomersWhoAreMisled are told of a place that is not there, and of a room in which it is not.
-func TestNewcomersWhoAreMisled(t *testing.T) {
+// TestMisleadingRowsAreReported plants a place that does not exist, and a package without it.
+func TestMisleadingRowsAreReported(t *testing.T) {
 	t.Parallel()
 	for row, want := range map[string]string{
 		"| how one is admitted | `core/gate` | `core/gate/a.go` `door.open` |\n\nfinds 1 of the first 1 and 0 of the other 0": "",
 		"| how one is admitted | `core` or `x` | `core/gate/a.go` `door` |\n\nfinds 1 of the first 1 and 0 of the other 0":    "",
 		"| how one is admitted | `core/gate` | `core/gate/a.go` `shut` |\n\nfinds 1 of the first 1 and 0 of the other 0":      "core/gate/a.go has no shut",
 		"| how one is admitted | `core/coord` | `core/gate/a.go` `door` |\n\nfinds 1 of the first 1 and 0 of the other 0":     "finds 0 of the first 1",
-		"| how one is admitted | `core/gate` | nobody knows |\n\nfinds 1 of the first 1 and 0 of the other 0":                 "finds 0 of the first 1",
+		"| how one is admitted | `core/gate` | unknown |\n\nfinds 1 of the first 1 and 0 of the other 0":                      "finds 0 of the first 1",
 	} {
 		got := strings.Join(newcomerBreaches(t, mapFS(map[string]string{
 			newcomerPage:     "| looked for | room | where it is |\n|---|---|---|\n" + row + "\n",
@@ -99,5 +110,65 @@ func TestNewcomersWhoAreMisled(t *testing.T) {
 		if want == "" && got != "" || !strings.Contains(got, want) {
 			t.Errorf("%s: %q, not %q", row, got, want)
 		}
+	}
+}
+
+// drawnLine is a line of code and its place.
+type drawnLine struct{ place, text string }
+
+// draw returns lines of code of the tree, without tests, chosen by a seed. A line has three words and 26 bytes at
+// least, and is neither a comment nor an import.
+func draw(t *testing.T, fsys fs.FS, seed string) []drawnLine {
+	t.Helper()
+	tr, err := load(fsys, house{rooms: rooms, edges: edges})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []drawnLine
+	for f := range tr.sources() {
+		if f.test || f.generated {
+			continue
+		}
+		for i, line := range strings.Split(read(fsys, f.name), "\n") {
+			code, _, _ := strings.Cut(strings.TrimSpace(line), "//")
+			if len(code) > 25 && telling.MatchString(code) && !strings.HasPrefix(code, `"`) {
+				all = append(all, drawnLine{fmt.Sprintf("%s:%d", f.name, i+1), strings.TrimSpace(code)})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b drawnLine) int { return strings.Compare(a.place, b.place) })
+	random := rand.New(rand.NewChaCha8(sha256.Sum256([]byte(seed))))
+	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all[:min(linesDrawn, len(all))]
+}
+
+// TestDrawnLines draws lines of a small tree: the same for one seed, others for another one, and no comments. With
+// -newcomer.draw it prints lines of this tree: the questions first, then the answers.
+func TestDrawnLines(t *testing.T) {
+	t.Parallel()
+	var code strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&code, "// comment number %d of this file\nvar value%d = \"some text number %d\"\n", i, i, i)
+	}
+	fsys := mapFS(map[string]string{"core/gate/a.go": "// Package gate admits.\npackage gate\n\n" + code.String()})
+	one, two := draw(t, fsys, "one"), draw(t, fsys, "two")
+	if len(one) != linesDrawn || !slices.Equal(one, draw(t, fsys, "one")) || slices.Equal(one, two) {
+		t.Errorf("drew %v by one seed and %v by another", one, two)
+	}
+	for _, l := range one {
+		if strings.Contains(l.text, "comment") || !strings.HasPrefix(l.place, "core/gate/a.go:") {
+			t.Errorf("drew %q at %s", l.text, l.place)
+		}
+	}
+	if *drawLines == "" {
+		return
+	}
+	lines := draw(t, os.DirFS("."), *drawLines)
+	for i, l := range lines {
+		fmt.Printf("%2d  %s\n", i+1, l.text)
+	}
+	fmt.Println()
+	for i, l := range lines {
+		fmt.Printf("%2d  %s\n", i+1, l.place)
 	}
 }

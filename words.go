@@ -1,11 +1,12 @@
-// Package bellows is the vocabulary that every other package speaks: identities of nodes, tables,
-// partitions and splits, the counters of progress, and the shape of an error.
+// Package bellows is the vocabulary that every other package speaks: identities of nodes, tables, partitions and
+// splits, the counters of progress, and the shape of an error.
 //
-// It holds words and nothing else. It imports no other package of the project, starts nothing and
-// decides nothing; a function that needs more than the words themselves belongs to another room.
+// It holds names and nothing else. It imports no other package of the project, starts nothing and decides nothing; a
+// function that needs more belongs to another package.
 //
-// The drawers of the tree: who writes an application imports app, train, table, data, model, node and cli; the protocol is in core, what lies between nodes
-// in link, its tests under one seed in sim, kernels in vec, and what is seen of a running job in api.
+// The folders of the tree: an application imports app, train, table, data, model, node and cli. The protocol is in
+// core, connections between nodes in link, its tests under one seed in sim, kernels in vec, and the view of a running
+// job in api.
 package bellows
 
 import "fmt"
@@ -42,7 +43,7 @@ type CommitNumber uint64
 // generation than the receiver's is refused.
 type Generation uint32
 
-// RouteVersion counts the routes of a job: who owns what. The first is 0, and each change makes the next.
+// RouteVersion counts the routes of a job, its tables of owners. The first is 0, and each change makes the next.
 type RouteVersion uint32
 
 // Era counts the histories of a job: a rollback starts a new one.

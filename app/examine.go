@@ -44,7 +44,8 @@ type Counter interface {
 	Count(metrics []string) (Counting, error)
 }
 
-// Counting is an examination in progress. Its figures do not depend on how the rows were cut, nor on who scored them.
+// Counting is an examination in progress. Its figures do not depend on how the rows were cut, nor on the order of
+// scoring.
 type Counting interface {
 	// Step is how many rows are scored at a time, at most.
 	Step() int

@@ -47,7 +47,7 @@ func WriteLines(out io.Writer, rows int, line func(text []byte, row int) []byte)
 	return nil
 }
 
-// Fields says what stands in a line of predictions behind the first field, which is the prediction itself.
+// Fields describes a line of predictions after its first field, which is the prediction.
 type Fields struct {
 	Of    string   // what they are, in JSON the name of an object: "probabilities"
 	Names []string // of each; nil where each field names itself, as name:value

@@ -11,7 +11,7 @@ import (
 	"bellows"
 )
 
-// Auto is the value of a setting that an application chooses by itself.
+// Auto is the value of a setting that lets the application choose.
 const Auto = "auto"
 
 // ParseSettings reads settings from a text of entries with blank lines between them. The first line of an entry is

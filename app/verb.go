@@ -42,7 +42,7 @@ type Question struct {
 	Read func(file string, kind data.Kind) (*data.Set, error)
 	// Open opens a file as it is, "-" for standard input.
 	Open func(file string) (io.ReadCloser, error)
-	// Note tells people something beside the answer.
+	// Note prints something in addition to the answer.
 	Note func(format string, args ...any)
 }
 

@@ -37,11 +37,11 @@ func TestAnOrderMakesTheSameJob(t *testing.T) {
 // TestAnOrderThatCannotBeIsRefused names what is wrong.
 func TestAnOrderThatCannotBeIsRefused(t *testing.T) {
 	for want, o := range map[string]Order{
-		"no application": {App: "svm", Size: 1},
-		"size 0":         {App: "mlr"},
-		"one demo":       {App: "mf", Size: 2},
-		"nowhere":        {App: "lda", Files: []string{"nowhere.txt"}},
-		"clocks":         {App: "mlr", Size: 200, Settings: map[string]string{"clocks": "none"}},
+		"unknown application": {App: "svm", Size: 1},
+		"size 0":              {App: "mlr"},
+		"one demo":            {App: "mf", Size: 2},
+		"nowhere":             {App: "lda", Files: []string{"nowhere.txt"}},
+		"clocks":              {App: "mlr", Size: 200, Settings: map[string]string{"clocks": "none"}},
 	} {
 		if _, err := o.Make(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: want %q in the error, got %v", o, want, err)
