@@ -4,6 +4,7 @@ import (
 	"bellows"
 	"bellows/core/audit"
 	"bellows/core/closing"
+	"bellows/core/partition"
 	"bellows/core/planted"
 	"bellows/link/wire"
 )
@@ -27,7 +28,7 @@ func (l *Lane) takeEnd(from wire.Address, m *wire.End, out *wire.Outbox) {
 // part stops waiting for a client that a record has removed.
 func (l *Lane) part(a wire.Address, out *wire.Outbox) {
 	if l.ending.RemoveClient(a) {
-		l.disregard(func(s subscriber) bool { return s.address == a })
+		l.reads.Forget(l.shard, func(s partition.Subscriber) bool { return s.Address == a })
 		l.closeWhenAll(out)
 	}
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"fmt"
-	"slices"
 
 	"bellows/core/fence"
 	"bellows/core/partition"
@@ -58,23 +57,14 @@ func (l *Lane) Tick(nowMillis int64, heard uint64, out *wire.Outbox) {
 
 // outlived reports whether a newer process of a client is known. If the process itself is newer than
 // the one that was known, the reads and subscriptions of that one are forgotten.
-func (l *Lane) outlived(who subscriber) bool {
-	switch l.clients.Meet(who.address, who.incarnation) {
+func (l *Lane) outlived(who partition.Subscriber) bool {
+	switch l.clients.Meet(who.Address, who.Incarnation) {
 	case fence.Outlived:
 		return true
 	case fence.Newer:
-		l.credits.Renew(who.address.Node, who.incarnation)
-		l.disregard(func(s subscriber) bool { return s.address == who.address })
+		l.reads.Renew(who, l.shard)
 	}
 	return false
-}
-
-// disregard forgets the reads and the subscriptions of processes that are gone.
-func (l *Lane) disregard(gone func(subscriber) bool) {
-	l.pulls = slices.DeleteFunc(l.pulls, func(r parkedPull) bool {
-		return gone(subscriber{r.from, r.pull.Incarnation})
-	})
-	l.shard.Forget(func(s partition.Subscriber) bool { return gone(subscriber{s.Address, s.Incarnation}) })
 }
 
 // takeFence parts the lane from a client's process that was declared gone: nothing that the process
@@ -90,7 +80,7 @@ func (l *Lane) takeFence(m *wire.Fence, out *wire.Outbox) {
 		return
 	}
 	l.flushes.Fence(gone)
-	l.disregard(func(who subscriber) bool { return gone.Covers(who.address, who.incarnation) })
+	l.reads.Forget(l.shard, func(who partition.Subscriber) bool { return gone.Covers(who.Address, who.Incarnation) })
 	leaser := func(a wire.Address) bool { return gone.Covers(a, l.clients.Newest(a)) }
 	for _, p := range l.shard.Owned() {
 		p.Leases.Forget(leaser)

@@ -175,7 +175,7 @@ func (l *Lane) stream(out *wire.Outbox) {
 			continue
 		case partition.CopyStops:
 			if !l.silence.Cut {
-				l.grant(p, out)
+				l.reads.Grant(p, l.shard.Frontier(), out)
 			}
 			p.Out.Stop(&l.fx)
 			l.carry(l.cfg.Self, nil, out)

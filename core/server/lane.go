@@ -15,6 +15,7 @@ import (
 	"bellows/core/partition"
 	"bellows/core/planted"
 	"bellows/core/prepare"
+	"bellows/core/reads"
 	"bellows/core/route"
 	"bellows/core/shard"
 	"bellows/core/tail"
@@ -161,14 +162,11 @@ type Lane struct {
 
 	// Under way.
 	flushes *prepare.Flushes // that have no number
-	pulls   []parkedPull
-	owing   bool // somebody's subscription is owed rows
-	credits gate.Credits
+	reads   *reads.Reads
 
 	// Of the message or the step that is being taken, and memory that is used again.
-	news      []news    // what has been committed
-	numbered  []*flush  // by the record
-	unasked   []unasked // per subscriber, while relay runs
+	news      []news   // what has been committed
+	numbered  []*flush // by the record
 	spare     []*flush
 	spareRows [][]uint32
 	fx        partition.Effects
@@ -208,7 +206,8 @@ func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 		Follow: cfg.Follow})
 	l.flushes = prepare.New(prepare.Config{Self: self, Controller: cfg.Controller, Tables: cfg.Tables, Route: cfg.Route,
 		HeldBytesMax: cfg.HeldBytesMax, WaitingMax: cfg.Limits.Parked})
-	l.credits = gate.Credits{Self: self.Node, Unread: cfg.Limits.Unread}
+	l.reads = reads.New(reads.Config{Self: self, Max: cfg.Limits.Parked, RelayWords: cfg.Limits.RelayWords,
+		Unread: cfg.Limits.Unread})
 	l.cuts.Most = cfg.Limits.Copies
 	for _, a := range cfg.Clients {
 		l.clients.Add(a, cfg.Incarnation(a))
@@ -244,7 +243,6 @@ func (l *Lane) Step(batch []wire.Envelope, out *wire.Outbox) {
 	l.takeAhead(out)
 	if !l.broken {
 		l.takeOffers(out)
-		l.relay(out)
 		l.serve(out)
 		l.stream(out)
 		l.tellCut(out)
@@ -268,7 +266,7 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 		l.takeQuery(e.From, m, out)
 		return
 	case *wire.Mark:
-		l.credits.Take(e.From.Node, m)
+		l.reads.Mark(e.From.Node, m)
 		return
 	case *TasksEnded:
 		l.ending.EndTasks()
@@ -320,7 +318,7 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	case *wire.Inquiry:
 		l.takeInquiry(e.From, m, out)
 	case *wire.Unsubscribe:
-		l.takeUnsubscribe(subscriber{e.From, m.Incarnation}, m.Pair)
+		l.reads.Unsubscribe(l.shard, partition.Subscriber{Address: e.From, Incarnation: m.Incarnation}, m.Pair)
 	case *wire.Acquire:
 		l.takeAcquire(e.From, m, out)
 	case *wire.Release:

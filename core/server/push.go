@@ -2,6 +2,7 @@ package server
 
 import (
 	"bellows"
+	"bellows/core/partition"
 	"bellows/core/planted"
 	"bellows/core/prepare"
 	"bellows/link/wire"
@@ -28,7 +29,7 @@ func (f *flush) ID() bellows.FlushID { return f.push.Flush }
 
 // takePush holds the parts of a flush, or answers why not.
 func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
-	if l.outlived(subscriber{from, m.Flush.Incarnation}) && !planted.On("incarnation-ignored") {
+	if l.outlived(partition.Subscriber{Address: from, Incarnation: m.Flush.Incarnation}) && !planted.On("incarnation-ignored") {
 		wire.Free(m)
 		return
 	}

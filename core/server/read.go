@@ -1,140 +1,124 @@
 package server
 
 import (
-	"bellows/core/gate"
+	"slices"
+
+	"bellows"
+	"bellows/core/partition"
+	"bellows/core/pending"
 	"bellows/core/planted"
+	"bellows/core/reads"
 	"bellows/link/wire"
 )
 
-// A read is parked until the gate admits it: all that it needs is visible here, and no exclusive
-// lease is out. It is looked at again at the end of every step, since what may let it go on comes
-// by a step: a record, the end of a lease, a mark that came back.
-
-type parkedPull struct {
-	from wire.Address
-	pull *wire.Pull
-}
+// Reads, leases and subscriptions, as package reads has them. The lane refuses what names a partition of another
+// owner, and says when anything may be answered.
 
 // takePull parks a read; serve answers it when it may be.
 func (l *Lane) takePull(from wire.Address, m *wire.Pull, out *wire.Outbox) {
-	if l.outlived(subscriber{from, m.Incarnation}) {
+	if l.outlived(partition.Subscriber{Address: from, Incarnation: m.Incarnation}) {
 		wire.Free(m)
 		return
 	}
 	for i := range m.Parts {
-		if _, err := l.shard.Find(m.Parts[i].Pair); err != nil {
+		if err := l.shard.Owns(m.Parts[i].Pair); err != nil {
 			l.refuse(from, m.Request, err, out)
 			wire.Free(m)
 			return
 		}
 	}
-	if len(l.pulls) == l.cfg.Limits.Parked {
+	if !l.reads.Park(from, m) {
 		l.breach(from, out, "%d reads wait already", l.cfg.Limits.Parked)
-		return
 	}
-	l.pulls = append(l.pulls, parkedPull{from, m})
 }
 
-// serve answers every parked read and grants every lease whose time has come. A lane that is cut
-// serves nobody: it may have been replaced, and would show a past that others have left
-// (TestALaneThatHearsNobodyServesNoReads).
+// takeAcquire queues a request for a lease.
+func (l *Lane) takeAcquire(from wire.Address, m *wire.Acquire, out *wire.Outbox) {
+	p, err := l.shard.Find(m.Pair)
+	if err != nil {
+		l.refuse(from, m.Request, err, out)
+		wire.Free(m)
+		return
+	}
+	if !p.Leases.Request(from, m, l.cfg.Limits.Parked) {
+		l.breach(from, out, "%d requests for leases on %v wait already", l.cfg.Limits.Parked, p.Ref)
+	}
+}
+
+// takeRelease ends a shared lease. One that an earlier owner has given ended with its ownership.
+func (l *Lane) takeRelease(from wire.Address, m *wire.Release, out *wire.Outbox) {
+	p, err := l.shard.Find(m.Pair)
+	if err != nil {
+		return
+	}
+	released, err := p.Release(from, &l.fx)
+	if !released {
+		l.breach(from, out, "it releases a lease on %v that it does not have", p.Ref)
+	}
+	l.carry(from, err, out)
+}
+
+// serve sends subscribers what they are owed, answers every read and grants every lease whose time has come. A lane
+// that is cut answers nobody: it may have been replaced, and would show a past that others have left
+// (TestALaneThatHearsNobodyServesNoReads). After the end no client reads: the lane has not heard of one that
+// was declared gone after its last message.
 func (l *Lane) serve(out *wire.Outbox) {
-	if l.silence.Cut || l.ending.Closed() && !planted.On("served-after-end") { // nobody reads any more (relay)
+	if !l.ending.Closed() || planted.On("relayed-after-end") {
+		l.reads.Relay(l.shard, out)
+	}
+	if l.silence.Cut || l.ending.Closed() && !planted.On("served-after-end") {
 		return
 	}
-	for _, p := range l.shard.Owned() {
-		if p.Leases.Waiting() {
-			l.grant(p, out)
+	l.reads.GrantAll(l.shard, out)
+	for a := range l.reads.Answers(l.shard, &l.clients) {
+		if a.Err != nil {
+			l.breach(a.To, out, "%v", a.Err)
 		}
+		l.reads.Send(a, out)
 	}
-	rest := l.pulls[:0]
-	for _, r := range l.pulls {
-		if l.readable(r.pull) && !l.credits.Choked(r.from.Node) {
-			l.answer(r, out)
-		} else {
-			rest = append(rest, r)
-		}
-	}
-	clear(l.pulls[len(rest):])
-	l.pulls = rest
 }
 
-// readable reports whether all partitions that a read asks for show what it needs: it is answered
-// as a whole.
-func (l *Lane) readable(m *wire.Pull) bool {
-	for i := range m.Parts {
-		p := l.shard.At(m.Parts[i].Ref)
-		v := p.Visible(l.shard.Frontier())
-		if (p.Leases.Exclusive() && !planted.On("read-under-lease")) || !gate.Admits(m.Need, v.Commit, v.Clock) {
-			return false
-		}
+// takeInquiry tells a client that has waited for long what the lane has of that for which it waits, or that the lane
+// knows nothing of it. Then the request or its answer is lost, and the client ends the job by name
+// (client/enquire.go). So each answer must be sure: it comes after all that the lane has answered
+// (TestALaneSaysWhatKeepsAQuestionWaiting, TestALaneSaysWhatKeepsAFlushWaiting).
+func (l *Lane) takeInquiry(from wire.Address, m *wire.Inquiry, out *wire.Outbox) {
+	who := partition.Subscriber{Address: from, Incarnation: m.Incarnation}
+	if l.outlived(who) || planted.On("inquiry-ignored") {
+		return
 	}
-	return true
+	if l.ending.EndedByController() { // what waited was given up, and the client is about to hear of the end
+		return
+	}
+	a := &wire.Standing{Incarnation: m.Incarnation, List: slices.Clone(m.List)}
+	for i := range a.List {
+		w, why := &a.List[i], reads.Cause{}
+		switch w.Of {
+		case pending.Answer:
+			why = l.reads.Explain(l.shard, who, w.Number, l.silence.Cut)
+		case pending.Relay, pending.Clocks:
+			why = l.reads.ExplainRelay(l.shard, who, w)
+		case pending.Flush:
+			why = l.explainFlush(bellows.FlushID{Client: from.Node, Incarnation: m.Incarnation, Seq: w.Number},
+				wire.Pair{Ref: w.Ref, Generation: w.Generation})
+		}
+		w.Behind, w.Who = why.Behind, why.Who
+	}
+	out.Send(l.cfg.Self, from, a)
 }
 
-// answer sends the rows of a read, with the commit and the clock that each part of them shows, and
-// subscribes its client where it asks for that. A subscription of a partition with deferred entries
-// is owed rows at once: they are recorded, and what its client sees here does not have them.
-func (l *Lane) answer(r parkedPull, out *wire.Outbox) {
-	a := wire.New[wire.Rows]()
-	a.Request, a.Incarnation = r.pull.Request, r.pull.Incarnation
-	who := subscriber{r.from, r.pull.Incarnation}
-	a.Borrow(r.pull)
-	for i := range r.pull.Parts {
-		q := &r.pull.Parts[i]
-		p := l.shard.At(q.Ref)
-		v := p.Visible(l.shard.Frontier())
-		if planted.On("commit-overstated") {
-			v.Commit++
-			v.Clock++
+// explainFlush returns what keeps the part of a flush that came with a pair from being visible here; if it is visible,
+// what keeps the rest of the flush. A flush that came in several pushes may have room for one and not for
+// the other. A flush of nothing has no pair.
+func (l *Lane) explainFlush(id bellows.FlushID, of wire.Pair) reads.Cause {
+	if waits, asked := l.flushes.Waits(id, of); waits {
+		if asked {
+			return reads.Cause{Behind: pending.Room, Who: 1}
 		}
-		to := a.Extend()
-		to.Pair, to.Commit, to.Complete, to.Rows = p.Pair(), v.Commit, v.Clock, q.Rows
-		if q.Keys != nil {
-			to.Rows, to.Values = nil, p.State.ReadKeys(q.Keys, to.Values)
-			if q.Subscribe {
-				if err := l.subscribe(p, who, nil, q.Keys); err != nil {
-					l.breach(r.from, out, "%v", err)
-				}
-			}
-			continue
-		}
-		if q.Borrows() && r.from.Node == l.cfg.Self.Node && p.Barrier() {
-			to.Lend(p.State.Lend())
-			continue
-		}
-		to.Values = p.State.Read(q.Rows, to.Values)
-		if q.Subscribe {
-			if err := l.subscribe(p, who, q.Rows, nil); err != nil {
-				l.breach(r.from, out, "%v", err)
-			}
-			l.owing = l.owing || p.Deferred()
-		}
+		return reads.Cause{Behind: pending.Room}
 	}
-	n := words(a)
-	out.Send(l.cfg.Self, r.from, a)
-	l.charge(r.from, n, out)
-	wire.Free(r.pull)
-}
-
-// words is how many a message of rows has, about.
-func words(m *wire.Rows) (n int) {
-	for i := range m.Parts {
-		n += wordsOf(&m.Parts[i])
+	if l.flushes.Holds(id, of) {
+		return reads.Cause{Behind: pending.Record}
 	}
-	return n
-}
-
-func wordsOf(p *wire.RowsPart) int {
-	if p.Lent() {
-		return 0
-	}
-	return len(p.Rows) + 2*len(p.Keys) + len(p.Values)
-}
-
-// charge notes that so many words were sent to a client.
-func (l *Lane) charge(to wire.Address, words int, out *wire.Outbox) {
-	if m := l.credits.Charge(to.Node, words); m != nil {
-		out.Send(l.cfg.Self, to, m)
-	}
+	return l.reads.ExplainFlush(l.shard, id)
 }

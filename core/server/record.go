@@ -43,7 +43,7 @@ func (l *Lane) takeRecord(from wire.Address, r *wire.Record, out *wire.Outbox) {
 	for _, f := range l.numbered {
 		f.number = r.Number
 		if l.mayShow(f) {
-			l.owe(&subscriber{f.from, r.Flush.Incarnation}, noBarrier)
+			l.reads.Owe(l.shard, &partition.Subscriber{Address: f.from, Incarnation: r.Flush.Incarnation}, noBarrier)
 		}
 		l.applyFlush(f, out)
 	}
@@ -53,7 +53,7 @@ func (l *Lane) takeRecord(from wire.Address, r *wire.Record, out *wire.Outbox) {
 	if completed {
 		l.carry(from, l.shard.Reach(&l.fx), out)
 		if !planted.On("relay-forgotten") {
-			l.owe(nil, (*partition.Partition).Barrier)
+			l.reads.Owe(l.shard, nil, (*partition.Partition).Barrier)
 		}
 	}
 	for _, f := range l.numbered {
@@ -86,6 +86,8 @@ func (l *Lane) applyFlush(f *flush, out *wire.Outbox) {
 	}
 	l.carry(f.from, err, out) // which perhaps closes the flush
 }
+
+func noBarrier(p *partition.Partition) bool { return !p.Barrier() }
 
 // carry carries out what partitions have asked for. An error is a breach by a peer: by the
 // client of the split, if chunks overlap.
@@ -180,7 +182,7 @@ func (l *Lane) takeControl(from wire.Address, c *bellows.Control, out *wire.Outb
 		l.shard.Cut()
 	case bellows.SetStaleness:
 		l.carry(from, l.shard.SetStaleness(c.Table, c.Clocks, &l.fx), out)
-		l.owe(nil, func(p *partition.Partition) bool { return p.Ref.Table == c.Table })
+		l.reads.Owe(l.shard, nil, func(p *partition.Partition) bool { return p.Ref.Table == c.Table })
 	case bellows.AddLane, bellows.AddClient, bellows.MovePartition, bellows.MoveSplit, bellows.RemoveLane, bellows.RemoveClient, bellows.LoseClient:
 		l.reroute(from, c, out)
 	}

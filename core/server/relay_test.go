@@ -38,8 +38,8 @@ func TestWhoWasSentRowsIsForgotten(t *testing.T) {
 				sent++
 			}
 		}
-		if len(l.unasked) > 0 || len(l.shard.Owned()[0].Subscribers.List()) != 1 {
-			t.Fatalf("in life %d it fills %d messages, and has %d subscribers", life, len(l.unasked), len(l.shard.Owned()[0].Subscribers.List()))
+		if l.reads.Filling() > 0 || len(l.shard.Owned()[0].Subscribers.List()) != 1 {
+			t.Fatalf("in life %d it fills %d messages, and has %d subscribers", life, l.reads.Filling(), len(l.shard.Owned()[0].Subscribers.List()))
 		}
 	}
 	if sent != 20 {

@@ -268,14 +268,7 @@ func (l *Lane) lose(from wire.Address, p *partition.Partition, to wire.Address, 
 		l.refuse(r.From, r.Acquire.Request, route.ErrStale, out)
 		wire.Free(r.Acquire)
 	}
-	l.pulls = slices.DeleteFunc(l.pulls, func(r parkedPull) bool {
-		if !slices.ContainsFunc(r.pull.Parts, func(q wire.PullPart) bool { return q.Ref == p.Ref }) {
-			return false
-		}
-		l.refuse(r.from, r.pull.Request, route.ErrStale, out)
-		wire.Free(r.pull)
-		return true
-	})
+	l.reads.Leave(p.Ref, l.shard.Route().Version(), out)
 	l.flushes.Leave(p.Pair(), out)
 	l.flushes.Admit(out) // what is held of it no more has no record here, which would make room
 }

@@ -1,0 +1,124 @@
+package reads
+
+import (
+	"bellows"
+	"bellows/core/gate"
+	"bellows/core/partition"
+	"bellows/core/pending"
+	"bellows/core/planted"
+	"bellows/core/route"
+	"bellows/core/shard"
+	"bellows/link/wire"
+)
+
+// Cause is what something waits for, and the node or split that it depends on.
+type Cause struct {
+	Behind pending.Behind
+	Who    uint32
+}
+
+// Explain returns what keeps a request of a client waiting. silent: the lane has not heard the controller for a
+// lease, and answers nothing.
+func (r *Reads) Explain(at *shard.Shard, who partition.Subscriber, request uint64, silent bool) Cause {
+	ready := Cause{Behind: pending.Room} // what keeps an answer back that could be given
+	if silent {
+		ready.Behind = pending.Silence
+	}
+	for i := range r.pulls {
+		one := &r.pulls[i]
+		if one.by() != who || one.pull.Request != request {
+			continue
+		}
+		for k := range one.pull.Parts {
+			p := at.At(one.pull.Parts[k].Ref)
+			if v := p.Visible(at.Frontier()); p.Leases.Exclusive() || !gate.Admits(one.pull.Need, v.Commit, v.Clock) {
+				return explainNeed(at, p, one.pull.Need)
+			}
+		}
+		return ready
+	}
+	for _, p := range at.Owned() {
+		a := p.Leases.Find(who.Address, request)
+		if a == nil {
+			continue
+		}
+		if v := p.Visible(at.Frontier()); p.Leases.Out() || !gate.Admits(a.Need, v.Commit, v.Clock) {
+			return explainNeed(at, p, a.Need)
+		}
+		if p.Out.Source() != nil { // it goes to another lane by the next
+			return Cause{Behind: pending.Record}
+		}
+		return ready
+	}
+	return Cause{}
+}
+
+// explainNeed returns what keeps a partition from meeting a need.
+func explainNeed(at *shard.Shard, p *partition.Partition, need wire.Need) Cause {
+	v := p.Visible(at.Frontier())
+	switch admitted := gate.Admits(need, v.Commit, v.Clock); {
+	case p.Leases.Exclusive():
+		return Cause{pending.Lease, uint32(p.Leases.Owner().Node)}
+	case len(p.Leases.Shared()) > 0 && (admitted || p.Deferred()):
+		return Cause{pending.Lease, uint32(p.Leases.Shared()[0].Node)}
+	case need.Clock > v.Clock:
+		return Cause{pending.Clock, slowest(at)}
+	}
+	return Cause{Behind: pending.Record}
+}
+
+// slowest returns the split that has completed the fewest clocks.
+func slowest(at *shard.Shard) uint32 {
+	slow := bellows.SplitID(0)
+	for s := range bellows.SplitID(at.Route().Splits()) {
+		if at.Progress().Split(s) < at.Progress().Split(slow) {
+			slow = s
+		}
+	}
+	return uint32(slow)
+}
+
+// ExplainRelay returns what keeps a client from the rows to which it has subscribed. If nothing is owed, those that
+// are sure to be sent have been.
+func (r *Reads) ExplainRelay(at *shard.Shard, who partition.Subscriber, w *pending.Wait) Cause {
+	p, err := at.Find(wire.Pair{Ref: w.Ref, Generation: w.Generation})
+	switch {
+	case err == route.ErrStale: // the client asks another when it hears of the route
+		return Cause{Behind: pending.Record}
+	case err != nil:
+		return Cause{}
+	}
+	sub, v := p.Subscribers.Find(who), p.Visible(at.Frontier())
+	sent := uint64(at.Applied())
+	if p.Barrier() {
+		sent = uint64(v.Clock + 1)
+	}
+	// A client waits for a clock where its table has a barrier. Otherwise the record that changes that is to come.
+	other := (w.Of == pending.Clocks) != p.Barrier() && !planted.On("clock-taken-for-commit")
+	switch {
+	case sub == nil:
+		return Cause{}
+	case other:
+		return Cause{Behind: pending.Record}
+	case w.Number > 0 && w.Number <= sent && !sub.Owed:
+		return Cause{}
+	case p.Withholds():
+		return explainNeed(at, p, v)
+	case p.Barrier():
+		return Cause{pending.Clock, slowest(at)}
+	}
+	return Cause{Behind: pending.Record}
+}
+
+// ExplainFlush returns what keeps a recorded flush from being visible here.
+func (r *Reads) ExplainFlush(at *shard.Shard, id bellows.FlushID) Cause {
+	for _, p := range at.Owned() {
+		switch leases, clock := p.WaitsFor(id); {
+		case leases:
+			return explainNeed(at, p, p.Visible(at.Frontier()))
+		case clock:
+			return Cause{pending.Clock, slowest(at)}
+		}
+	}
+	return Cause{}
+}
