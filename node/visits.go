@@ -16,7 +16,7 @@ func (l *lead) gather() {
 	if l.visits == nil {
 		l.visits = visits.NewGatherer(l.job.Splits)
 		if f := l.opt.Follow; f != nil {
-			l.visits.Behind(f.Counted)
+			l.visits.StartAfter(f.Counted)
 		}
 	}
 	cut, epochs := l.shell.CutAt(), l.fx.Epochs

@@ -40,7 +40,7 @@ func (v *visitsSeen) take(b visits.Batch) {
 func (v *visitsSeen) epoch(e train.Epoch, _ node.Spent) {
 	v.epochs = e.Number
 	if v.fault == nil {
-		v.fault = v.proof.Over(e.Number)
+		v.fault = v.proof.EpochsOver(e.Number)
 	}
 }
 
@@ -56,7 +56,7 @@ func (v *visitsSeen) goesOn(t *testing.T, im *train.Image) {
 func (v *visitsSeen) ended(t *testing.T) {
 	t.Helper()
 	if v.fault == nil {
-		v.fault = v.proof.Over(v.epochs)
+		v.fault = v.proof.EpochsOver(v.epochs)
 	}
 	if a := v.proof.Account(); v.fault != nil || a.Epochs != v.epochs || a.Begun > 0 || a.Visited-a.Before != int64(a.Epochs)*v.items || v.items == 0 {
 		t.Errorf("%v, %+v", v.fault, a)

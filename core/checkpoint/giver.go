@@ -206,7 +206,7 @@ func (g *Giver) Memory() (n int) {
 	}
 	for _, m := range g.copies {
 		if m.before != nil {
-			n += 4 * m.before.Numbers() * m.before.Beside()
+			n += 4 * m.before.Numbers() * m.before.RowValues()
 		}
 	}
 	return n

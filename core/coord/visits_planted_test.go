@@ -49,5 +49,5 @@ func prove(t *testing.T, list []visits.Visit, epochs int) error {
 	if err := p.Take(b); err != nil {
 		return err
 	}
-	return p.Over(epochs)
+	return p.EpochsOver(epochs)
 }

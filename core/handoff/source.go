@@ -154,7 +154,7 @@ func (s *Source) Next(p *store.Partition, image *store.Image) *wire.Piece {
 	if !s.begun || s.torn || s.rows+around*s.pieces >= s.limits.Window {
 		return nil
 	}
-	most := max(1, s.limits.Slab/p.Beside())
+	most := max(1, s.limits.Slab/p.RowValues())
 	for all := p.Numbers(); s.cursor < all; {
 		first, end := s.cursor, min(s.cursor+most, all)
 		s.cursor = end
@@ -164,7 +164,7 @@ func (s *Source) Next(p *store.Partition, image *store.Image) *wire.Piece {
 		}
 		m := s.piece(Rows)
 		m.First, m.Count = uint32(first), uint32(n)
-		m.Hold(s.keys(p, n), -1, n*p.Beside())
+		m.Hold(s.keys(p, n), -1, n*p.RowValues())
 		p.CopyRows(first, end, m.Keys, m.Values)
 		s.sent += n
 		return s.next(m, true)
@@ -232,7 +232,7 @@ func (s *Source) Progress(p *store.Partition, image *store.Image) (copied, of ui
 		all, beside := p.ImageRows(image)
 		more = (all - s.image) * (key + 4*beside)
 	}
-	return s.copied, s.copied + uint64(s.rows+rows*(key+4*p.Beside())+more)
+	return s.copied, s.copied + uint64(s.rows+rows*(key+4*p.RowValues())+more)
 }
 
 // Torn notes that rows change in place: all are copied again, from when the lane says so.

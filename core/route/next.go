@@ -8,42 +8,41 @@ import (
 	"bellows/link/wire"
 )
 
-// A change is made in two steps by two: the controller makes it of its newest route (AddLane …
-// RemoveClient) and records it; everybody, the controller included, follows the record with Next. That
-// a move is wise, or safe to make now, is the controller's to judge; Next refuses only what would
-// break an invariant of Route.
+// A change is made in two steps. The controller derives it from its newest route (AddLane … RemoveClient) and records
+// it. Then every node, the controller included, follows the record with Next. The controller judges whether a move is
+// wise, or safe to make now; Next refuses only a change that would break an invariant of Route.
 
-// AddLane is the change by which a lane takes part that holds nothing yet.
+// AddLane returns the change by which a lane takes part that holds nothing yet.
 func (r *Route) AddLane(a wire.Address) bellows.Control {
 	return bellows.Control{Kind: bellows.AddLane, Route: r.version + 1, Node: a.Node, Lane: a.Index}
 }
 
-// AddClient is the change by which a node runs tasks, though no split yet.
+// AddClient returns the change by which a node runs tasks, without any split yet.
 func (r *Route) AddClient(n bellows.NodeID) bellows.Control {
 	return bellows.Control{Kind: bellows.AddClient, Route: r.version + 1, Node: n}
 }
 
-// RemoveLane is the change by which a lane takes part no more, which holds nothing. Its heir takes
-// over what it has counted.
+// RemoveLane returns the change by which a lane that holds nothing leaves. Its successor takes over what it has
+// counted.
 func (r *Route) RemoveLane(a, heir wire.Address) bellows.Control {
 	return bellows.Control{Kind: bellows.RemoveLane, Route: r.version + 1, Node: a.Node, Lane: a.Index, Heir: heir.Node, HeirLane: heir.Index}
 }
 
-// RemoveClient is the change by which a node runs no tasks any more, which runs no split.
+// RemoveClient returns the change by which a node that runs no split runs no tasks any more.
 func (r *Route) RemoveClient(n bellows.NodeID, heir wire.Address) bellows.Control {
 	return bellows.Control{Kind: bellows.RemoveClient, Route: r.version + 1, Node: n, Heir: heir.Node, HeirLane: heir.Index}
 }
 
-// LoseClient is the change by which a node that is lost runs no tasks any more, whose splits have gone
-// to others. It leaves no counts, and so has no heir.
+// LoseClient returns the change by which a lost node runs no tasks any more, after its splits have moved to others.
+// It leaves no counts, and so has no successor.
 func (r *Route) LoseClient(n bellows.NodeID) bellows.Control {
 	return bellows.Control{Kind: bellows.LoseClient, Route: r.version + 1, Node: n}
 }
 
-// Heir is the lane that takes over the counts of who is removed by a change of the job's routes.
+// Heir returns the lane that takes over the counts of the lane or client that a change removes.
 func (*Route) Heir(c bellows.Control) wire.Address { return wire.LaneAt(c.Heir, int(c.HeirLane)) }
 
-// Removed is who takes part no more by a change of the job's routes, if anybody.
+// Removed returns the lane or client that a change removes, if it removes one.
 func (*Route) Removed(c bellows.Control) (who wire.Address, removes bool) {
 	switch c.Kind {
 	case bellows.RemoveLane:
@@ -54,25 +53,25 @@ func (*Route) Removed(c bellows.Control) (who wire.Address, removes bool) {
 	return wire.Address{}, false
 }
 
-// MovePartition is the change by which another lane holds a partition, at the generation behind
-// that of this route.
+// MovePartition returns the change by which another lane holds a partition, at the next generation after this
+// route's.
 func (r *Route) MovePartition(p bellows.PartitionRef, to wire.Address) bellows.Control {
 	return r.move(p, Owner{to, r.Owner(p).Generation + 1})
 }
 
-// move is MovePartition at a generation that is given.
+// move returns a MovePartition with a given generation.
 func (r *Route) move(p bellows.PartitionRef, to Owner) bellows.Control {
 	return bellows.Control{Kind: bellows.MovePartition, Route: r.version + 1, Table: p.Table, Partition: p.Partition, Node: to.Lane.Node, Lane: to.Lane.Index, Generation: to.Generation}
 }
 
-// MoveSplit is the change by which another node runs a split.
+// MoveSplit returns the change by which another node runs a split.
 func (r *Route) MoveSplit(s bellows.SplitID, to bellows.NodeID) bellows.Control {
 	return bellows.Control{Kind: bellows.MoveSplit, Route: r.version + 1, Split: s, Node: to}
 }
 
-// Next is the route that follows by one change. It refuses one that does not fit
-// (TestAChangeThatDoesNotFitIsRefused): this route stays as it is in any case. A move copies the
-// list of owners or of nodes, which jobs have in the thousands; the rest is shared.
+// Next returns the route that one change makes. It refuses a change that does not fit (TestUnfitChangeIsRefused).
+// This route stays as it is in any case. A move copies the list of owners or of nodes, which jobs have in the
+// thousands; the rest is shared.
 func (r *Route) Next(c bellows.Control) (*Route, error) {
 	if c.Route != r.version+1 {
 		return nil, fmt.Errorf("route %d does not follow route %d", c.Route, r.version)
@@ -94,7 +93,7 @@ func (r *Route) Next(c bellows.Control) (*Route, error) {
 	return &n, nil
 }
 
-// change makes one change in a route that nobody else has yet, and whose list for it is its own.
+// change makes one change in a new route, whose list for it is not shared.
 func (r *Route) change(c bellows.Control) error {
 	ref := bellows.PartitionRef{Table: c.Table, Partition: c.Partition}
 	switch c.Kind {
@@ -134,7 +133,7 @@ func (r *Route) change(c bellows.Control) error {
 	return nil
 }
 
-// remove takes a lane or a client out, which must own nothing, and whose heir, if it has one, must stay.
+// remove removes a lane or a client, which must own nothing. Its successor, if it has one, must stay.
 func (r *Route) remove(c bellows.Control) error {
 	who, _ := r.Removed(c)
 	list := &r.lanes
@@ -155,8 +154,8 @@ func (r *Route) remove(c bellows.Control) error {
 	return nil
 }
 
-// Whole is the route as changes of none, for Rebuilt (TestTheWholeMakesTheSameRoute): it is as long
-// as the job is wide, however often it has changed.
+// Whole returns the route as changes of an empty one, for Rebuilt (TestTheWholeMakesTheSameRoute). Its length depends
+// on the size of the job, not on the number of changes.
 func (r *Route) Whole() (list []bellows.Control) {
 	for _, a := range r.lanes {
 		list = append(list, r.AddLane(a))
@@ -173,8 +172,8 @@ func (r *Route) Whole() (list []bellows.Control) {
 	return list
 }
 
-// Rebuilt is the route of which there is the whole, of the job that this one is of. A whole that
-// leaves a partition or a split to nobody is refused.
+// Rebuilt returns the route that Whole has described, of the job that this route belongs to. It refuses a description
+// in which a partition or a split has no owner.
 func (r *Route) Rebuilt(version bellows.RouteVersion, whole []bellows.Control) (*Route, error) {
 	n := &Route{version: version, cuts: r.cuts, first: r.first, owners: make([]Owner, len(r.owners)), nodes: make([]bellows.NodeID, len(r.nodes))}
 	run := make([]bool, len(r.nodes))

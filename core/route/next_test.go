@@ -47,7 +47,7 @@ func changes(seed uint64, r *route.Route, each func(before, after *route.Route, 
 	return r
 }
 
-func TestNextLeavesTheRouteBeforeAsItIs(t *testing.T) {
+func TestNextLeavesPreviousRouteUnchanged(t *testing.T) {
 	for seed := range uint64(20) {
 		first := route.Spread(threeTables, 8, firstLanes, []bellows.NodeID{4, 5})
 		changes(seed, first, func(before, after *route.Route, c bellows.Control) {
@@ -128,7 +128,7 @@ func TestTheWholeMakesTheSameRoute(t *testing.T) {
 		}
 		for i, c := range last.Whole() {
 			if c.Kind == bellows.AddLane || c.Kind == bellows.AddClient {
-				continue // one who owns nothing is not missed
+				continue // one that owns nothing is not missed
 			}
 			if _, err := other.Rebuilt(last.Version(), slices.Delete(last.Whole(), i, i+1)); err == nil {
 				t.Errorf("seed %d: the whole without %+v is one", seed, c)
@@ -137,7 +137,7 @@ func TestTheWholeMakesTheSameRoute(t *testing.T) {
 	}
 }
 
-func TestAChangeThatDoesNotFitIsRefused(t *testing.T) {
+func TestUnfitChangeIsRefused(t *testing.T) {
 	r := route.Spread(threeTables, 8, firstLanes, []bellows.NodeID{4, 5})
 	nowhere := wire.Address{Node: 3, Role: wire.Lane}
 	for want, c := range map[string]bellows.Control{

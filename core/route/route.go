@@ -1,15 +1,14 @@
-// Package route says who owns what: which lane holds each partition (a shard, in the words of
-// others), at which generation, and which node runs each split.
+// Package route keeps the ownership of a job: which lane holds each partition (a shard, in other systems), at which
+// generation, and which node runs each split.
 //
-// A Route is a value: nobody changes it. Spread makes a job's first, and Next the one that follows
-// it by one change, which is one record of the controller's stream (bellows.Control). So a version
-// names one route of a job, everywhere, and whoever takes the records in order comes to the same
-// routes; who begins later is told of the newest as a whole (Whole, Rebuilt). Cut, Number, Has and
-// All are the same in all routes of a job, so that one of them will do for those.
+// A Route is a value that is never changed. Spread makes a job's first route. Next makes the following one by one
+// change, which is one record of the controller's stream (bellows.Control). So a version names the same route of a
+// job at every node, and a node that takes the records in order comes to the same routes. A node that begins later
+// receives the newest route as a whole (Whole, Rebuilt). Cut, Number, Has and All are the same in all routes of a
+// job, so any of them answers those.
 //
-// The first route is a pure function of the job, by which every node makes it for itself: nothing
-// about ownership is sent as long as it stays. Turned down: the route as a whole in each record,
-// sixteen bytes for each partition (docs/decisions/0031).
+// The first route is a pure function of the job, so every node makes it itself: nothing about ownership is sent until
+// it changes. Rejected: the whole route in each record, sixteen bytes for each partition (docs/decisions/0031).
 package route
 
 import (
@@ -31,19 +30,19 @@ type Owner struct {
 	Generation bellows.Generation
 }
 
-// Route is the ownership of all partitions and splits of a job, and who takes part in it.
+// Route is the ownership of all partitions and splits of a job, and the list of actors that take part in it.
 //
 // Invariants:
 //   - An owner is one of the lanes, a split's node has one of the clients
 //     (TestOnlyWhoTakesPartOwns).
 //   - The lane of a partition changes only with its generation, which never falls, so that a pair
 //     of partition and generation has one owner in all routes (TestAPairHasOneOwner). That is why
-//     receivers judge what they are sent by the pair and not by the version: what names an old
-//     generation is stale, however far behind the sender is.
-//   - Lanes and clients are added behind the others, and those that are left when one is removed keep
-//     their order. Who is removed owns nothing (TestOnlyWhoTakesPartOwns).
-//   - A route shares with the one before what the change has left alone, and changes none of it
-//     (TestNextLeavesTheRouteBeforeAsItIs).
+//     receivers judge a message by the pair and not by the version: a message that names an old
+//     generation is stale, however old the sender's route is.
+//   - Lanes and clients are added at the end, and those that are left when one is removed keep
+//     their order. A removed one owns nothing (TestOnlyWhoTakesPartOwns).
+//   - A route shares with the previous one what the change has left alone, and changes none of it
+//     (TestNextLeavesPreviousRouteUnchanged).
 type Route struct {
 	version bellows.RouteVersion
 	cuts    []table.Cut
@@ -55,8 +54,8 @@ type Route struct {
 	clients []wire.Address
 }
 
-// Lanes are the addresses of the lanes of a job whose nodes have so many each: the first of every
-// node, then the second, so that a few partitions spread over nodes.
+// Lanes returns the addresses of the lanes of a job, where node n has ofNode[n]: the first lane of every node, then
+// the second, so that a few partitions spread over nodes.
 func Lanes(ofNode []int) (list []wire.Address) {
 	for i, more := 0, true; more; i++ {
 		more = false
@@ -70,7 +69,7 @@ func Lanes(ofNode []int) (list []wire.Address) {
 	return list
 }
 
-// Clients are the addresses of the clients of some nodes.
+// Clients returns the addresses of the clients of some nodes.
 func Clients(nodes []bellows.NodeID) (list []wire.Address) {
 	for _, n := range nodes {
 		list = append(list, wire.ClientAt(n))
@@ -103,7 +102,7 @@ func Spread(tables []table.Schema, splits int, lanes []wire.Address, nodes []bel
 	return r
 }
 
-// group finds out which splits next to each other run on one node.
+// group finds the runs of splits that run on one node.
 func (r *Route) group() {
 	splits := len(r.nodes)
 	r.until = make([]int, splits)
@@ -115,36 +114,35 @@ func (r *Route) group() {
 	}
 }
 
-// Version is which route of its job it is: the first is 0.
+// Version returns the number of the route in its job: the first is 0.
 func (r *Route) Version() bellows.RouteVersion { return r.version }
 
-// Has reports whether the job has a partition. The other questions about one are for those that it
-// has.
+// Has reports whether the job has a partition. The other methods take only partitions that it has.
 func (r *Route) Has(p bellows.PartitionRef) bool {
 	return int(p.Table) < len(r.cuts) && uint64(p.Partition) < uint64(r.cuts[p.Table].Len())
 }
 
-// Runs reports whether a node runs all the splits of a subtree, of which there is at least one, and
-// so may send its sum. Those beyond the job's last are nobody's.
+// Runs reports whether a node runs all the splits of a subtree, which has at least one, and so may send its sum.
+// Splits after the job's last belong to no node.
 func (r *Route) Runs(n bellows.NodeID, t wire.Subtree) bool {
 	first := uint64(t.Index) << t.Level
 	end := min(first+1<<t.Level, uint64(len(r.nodes)))
 	return first < end && r.nodes[first] == n && uint64(r.until[first]) >= end
 }
 
-// Lanes are all lanes that take part, those that own nothing included.
+// Lanes returns all lanes that take part, those that own nothing included.
 func (r *Route) Lanes() []wire.Address { return r.lanes }
 
-// Clients are all clients that take part, those that run no split included.
+// Clients returns all clients that take part, those that run no split included.
 func (r *Route) Clients() []wire.Address { return r.clients }
 
-// Cut is the division of a table.
+// Cut returns the division of a table.
 func (r *Route) Cut(t bellows.TableID) table.Cut { return r.cuts[t] }
 
-// Partitions is the number of partitions of all tables.
+// Partitions returns the number of partitions of all tables.
 func (r *Route) Partitions() int { return len(r.owners) }
 
-// All are all partitions of the job, in order.
+// All returns all partitions of the job, in order.
 func (r *Route) All() iter.Seq[bellows.PartitionRef] {
 	return func(yield func(bellows.PartitionRef) bool) {
 		for t := range r.cuts {
@@ -157,7 +155,7 @@ func (r *Route) All() iter.Seq[bellows.PartitionRef] {
 	}
 }
 
-// Owned is what a node has: splits that it runs, and partitions that its lanes own.
+// Owned returns the splits that a node runs, and the partitions that its lanes own.
 func (r *Route) Owned(n bellows.NodeID) (splits []bellows.SplitID, partitions []bellows.PartitionRef) {
 	for s, at := range r.nodes {
 		if at == n {
@@ -172,15 +170,14 @@ func (r *Route) Owned(n bellows.NodeID) (splits []bellows.SplitID, partitions []
 	return splits, partitions
 }
 
-// Number is a partition's place among the partitions of all tables, by which actors have their
-// lists.
+// Number returns a partition's place among the partitions of all tables, by which actors have their lists.
 func (r *Route) Number(p bellows.PartitionRef) int { return r.first[p.Table] + int(p.Partition) }
 
-// Owner is the holder of a partition.
+// Owner returns the holder of a partition.
 func (r *Route) Owner(p bellows.PartitionRef) Owner { return r.owners[r.Number(p)] }
 
-// Node is where a split is active.
+// Node returns the node that runs a split.
 func (r *Route) Node(s bellows.SplitID) bellows.NodeID { return r.nodes[s] }
 
-// Splits is the number of splits.
+// Splits returns the number of splits.
 func (r *Route) Splits() int { return len(r.nodes) }

@@ -10,7 +10,7 @@ import (
 	"bellows/table"
 )
 
-func TestSpreadIsEvenAndNumbersEveryPartitionOnce(t *testing.T) {
+func TestSpreadIsEvenAndNumbersPartitions(t *testing.T) {
 	tables := []table.Schema{{Name: "a", Rows: 10, Width: 1, Partitions: 5}, {Name: "b", Rows: 7, Width: 1, Partitions: 7}}
 	lanes := []wire.Address{{Role: wire.Lane}, {Role: wire.Lane, Index: 1}, {Node: 1, Role: wire.Lane}}
 	r := route.Spread(tables, 8, lanes, []bellows.NodeID{4, 5, 6})
@@ -78,8 +78,8 @@ func TestRunsKnowsWhoseSubtreeItIs(t *testing.T) {
 	}
 }
 
-// TestLanesAreTheFirstOfEveryNodeThenTheSecond: node 1 has none.
-func TestLanesAreTheFirstOfEveryNodeThenTheSecond(t *testing.T) {
+// TestLanesOrderFirstsBeforeSeconds has a node 1 without lanes.
+func TestLanesOrderFirstsBeforeSeconds(t *testing.T) {
 	got := route.Lanes([]int{1, 0, 3, 2})
 	want := []wire.Address{wire.LaneAt(0, 0), wire.LaneAt(2, 0), wire.LaneAt(3, 0), wire.LaneAt(2, 1), wire.LaneAt(3, 1), wire.LaneAt(2, 2)}
 	if !slices.Equal(got, want) {

@@ -9,8 +9,8 @@ import (
 
 // adam steps by moving averages of the gradient and of its square (Kingma and Ba 2015, Algorithm 1).
 //
-// Slots are m, v, and t, the row's count of updates, one value a row. As a float32, t stops at 2^24:
-// by then both corrections are 1 but for betas above 0.999998, whose corrections stop there too.
+// Slots are m, v, and t, the row's count of updates, one value a row. As a float32, t stops at 2^24. By then both
+// corrections are 1, except for betas above 0.999998, whose corrections stop there.
 //
 // Rejected: t of the table, which every row could share. A row first seen late would have m and v
 // of one gradient taken for averages over many, and its step would be too long by
@@ -37,8 +37,8 @@ func newAdam(s *table.Schema) (Rule, error) {
 func (r adam) Slots() []int { return []int{r.width, r.width, 1} }
 func (adam) Additive() bool { return false }
 
-// Apply takes neighbouring rows of one count in one call of the kernel: a table whose rows are all
-// updated in each clock is one run.
+// Apply passes neighbouring rows of one count to one call of the kernel: a table whose rows are all updated in each
+// clock is one run.
 func (r adam) Apply(values []float32, slots [][]float32, g []float32) {
 	m, v, counts := slots[0], slots[1], slots[2]
 	for first := 0; first < len(counts); {
@@ -57,15 +57,15 @@ func (r adam) Apply(values []float32, slots [][]float32, g []float32) {
 	}
 }
 
-// corrected is the step size and the epsilon with which uncorrected averages give the update t of
-// Algorithm 1: α√(1-β2^t)/(1-β1^t) and ε√(1-β2^t).
+// corrected returns the step size and the epsilon with which uncorrected averages give the update t of Algorithm 1:
+// α√(1-β2^t)/(1-β1^t) and ε√(1-β2^t).
 func (r adam) corrected(t int) (step, epsilon float32) {
 	root := math.Sqrt(1 - power(r.beta2, t))
 	return float32(float64(r.step) * root / (1 - power(r.beta1, t))), float32(float64(r.epsilon) * root)
 }
 
-// power is base^n by squaring: products alone, so that the bits are the same on every machine, as
-// those of math.Pow are not. Powers too small to change 1-base^n are 0.
+// power returns base^n by squaring. It uses products alone, so that the bits are the same on every machine, unlike
+// those of math.Pow. Powers too small to change 1-base^n are 0.
 func power(base float32, n int) float64 {
 	p := 1.0
 	for b := float64(base); n > 0; n >>= 1 {

@@ -6,24 +6,28 @@ import (
 	"bellows/table"
 )
 
-// proximal is sgd, adagrad, adam and ftrl where weights cost something: l1 |w| + l2/2 w². The gradient of a loss makes the step, and what the weight
-// costs is taken by its proximal operator, exactly: a weight comes to be zero and stays it, which steps along a subgradient never make it.
+// proximal is sgd, adagrad, adam and ftrl with a cost of the weights: l1 |w| + l2/2 w². The gradient of the loss
+// makes the step, and the proximal operator of the cost is applied exactly. So a weight becomes zero and stays zero,
+// which steps along a subgradient never achieve.
 //
-// The last value of a row is no weight but what is due: for how many updates of the table the row has been charged. A delta says there for how
-// many updates it is to be charged now. A row that gets none costs nothing to leave alone, and pays for all of them when one comes; who divides one
-// update among several pushes divides the charge. With h the step of one weight, and d what the delta adds to what is due,
+// The last value of a row is no weight but what is due: for how many updates of the table the row has been charged.
+// The delta has there for how many updates the row is to be charged now. A row without updates costs nothing, and
+// pays for all missed ones when the next comes. A caller that divides one update among several pushes divides the
+// charge. With h the step of one weight, and d what the delta adds to what is due,
 //
 //	w = prox(w - h g, h d)     prox(x, c) = sign(x) max(0, |x| - c l1) / (1 + c l2)
 //
-// which is forward-backward splitting for sgd (Duchi and Singer 2009), composite mirror descent for adagrad (Duchi, Hazan, Singer 2011, eq. 4), and
-// likewise for adam with its own h. For ftrl w is a function of sums (McMahan 2011, "Follow-the-regularized-leader and mirror descent", Table 1:
-// what is cumulated counts as often as there were updates), so that nothing is charged twice or late:
+// This is forward-backward splitting for sgd (Duchi and Singer 2009), composite mirror descent for adagrad (Duchi,
+// Hazan, Singer 2011, eq. 4), and the same for adam with its h. For ftrl w is a function of sums (McMahan 2011,
+// "Follow-the-regularized-leader and mirror descent", Table 1: what is cumulated counts as often as there were
+// updates), so that nothing is charged twice or late:
 //
 //	σ = (√(s + g²) - √s)/η; s += g²; z += g - σ w; w = -sign(z) max(0, |z| - l1 T) / ((ε + √s)/η + l2 T)
 //
 // where T is all that is due so far. Without costs rows are weights alone, and ftrl has T = 0.
 //
-// Turned down: the charge as a slot that each update raises by 1. Only who pushes knows how many updates have passed a row by.
+// Rejected: the charge as a slot that each update raises by 1. Only the sender of a push knows how many updates have
+// skipped a row.
 type proximal struct {
 	table.Rule
 	width   int // of a row
@@ -103,7 +107,7 @@ func (r proximal) adagrad(w, s, d []float32, due float32) {
 
 func (r proximal) adam(w, m, v, d []float32, t int, due float32) {
 	step, epsilon := adam{0, r.Beta1, r.Beta2, r.Step, r.Epsilon}.corrected(t)
-	// The bias of m, which the step corrects beside that of v, is none of the charge's.
+	// The bias of m, which the step corrects next to that of v, is not part of the charge.
 	charge := float32(due * float32(1-power(r.Beta1, t)))
 	for i, g := range d {
 		m[i] = float32(r.Beta1*m[i]) + float32((1-r.Beta1)*g)
@@ -124,12 +128,12 @@ func (r proximal) ftrl(w, z, s, d []float32, due float32) {
 	}
 }
 
-// prox is the proximal operator of what a weight costs, for a step so long.
+// prox returns the proximal operator of the cost of a weight, for a step of that length.
 func (r proximal) prox(x, length float32) float32 {
 	return soft(x, float32(length*r.L1)) / (1 + float32(length*r.L2))
 }
 
-// soft takes the threshold off the size of x.
+// soft returns x with its size reduced by the threshold.
 func soft(x, threshold float32) float32 {
 	switch {
 	case x > threshold:

@@ -11,7 +11,7 @@ import (
 	"bellows/table"
 )
 
-// charged is one declaration of each rule of weights that cost something: behind them, in each row, stands what is due.
+// charged has one declaration of each rule with a cost of weights. The last value of each row is what is due.
 var charged = []table.Rule{
 	{Name: "sgd", Step: 0.25, L1: 0.05, L2: 0.2},
 	{Name: "adagrad", Step: 0.3, Epsilon: 1e-6, L1: 0.05, L2: 0.2},
@@ -19,7 +19,8 @@ var charged = []table.Rule{
 	{Name: "ftrl", Step: 0.4, Epsilon: 0.5, L1: 0.05, L2: 0.2},
 }
 
-// exactCharged is one weight from 0 under such a rule in double precision: each update has a gradient and a charge.
+// exactCharged returns one weight that starts at 0 under such a rule, in double precision. Each update has a gradient
+// and a charge.
 func exactCharged(r table.Rule, gradients, dues []float64) (w float64) {
 	var m, v, z, all float64
 	step, epsilon, l1, l2 := float64(r.Step), float64(r.Epsilon), float64(r.L1), float64(r.L2)
@@ -46,7 +47,7 @@ func exactCharged(r table.Rule, gradients, dues []float64) (w float64) {
 	return w
 }
 
-// newCharged is a state of zeros.
+// newCharged returns a state of zeros.
 func newCharged(t *testing.T, r table.Rule, rows, width int) *state {
 	s := newState(t, r, rows, width)
 	clear(s.values)
@@ -92,8 +93,8 @@ func TestChargesFollowTheirFormulas(t *testing.T) {
 	}
 }
 
-// TestChargesConverge finds the least of a bowl with an elastic net, in closed form: one weight is exactly zero there, and a row that is updated in one
-// clock of five, and charged for all five, comes to the same.
+// TestChargesConverge finds the minimum of a bowl with an elastic net, in closed form. One weight is exactly zero
+// there. A row that is updated in one clock of five, and charged for all five, comes to the same.
 func TestChargesConverge(t *testing.T) {
 	const l1, l2 = 0.3, 0.1
 	curvature, lowest := []float32{0.5, 2, 0.4}, []float32{3, -2, 0.5}
@@ -135,8 +136,8 @@ func TestChargesConverge(t *testing.T) {
 	}
 }
 
-// TestChargesAddUp: what splits push of one charge is one charge under BSP, whose deltas are added up before the rule sees them, and a row that nobody has
-// touched is zero.
+// TestChargesAddUp splits one charge among pushes: under BSP, whose deltas are added up before the rule sees them,
+// that is one charge. A row that no update has touched is zero.
 func TestChargesAddUp(t *testing.T) {
 	for _, r := range charged {
 		one, parts := newCharged(t, r, 2, 3), newCharged(t, r, 2, 3)

@@ -12,14 +12,14 @@
 //	adam      m = β1 m + (1-β1) g; v = β2 v + (1-β2) g²; w -= α m̂ / (√v̂ + ε)
 //	ftrl      σ = (√(s + g²) - √s)/η; s += g²; z += g - σ w; w = -z / ((ε + √s)/η)
 //
-// What weights cost, L1 and L2 of the schema, sgd, adagrad, adam and ftrl take by proximal steps: see proximal.
+// The rules sgd, adagrad, adam and ftrl apply the cost of weights, L1 and L2 of the schema, by proximal steps
+// (proximal).
 //
-// A rule sees a row only when a delta for it comes. What it remembers of a row that gets none does
-// not fade meanwhile: a velocity waits, and adam's t counts the updates of that row alone. So a rare
-// row takes its first steps as a common row does, whenever they come. The price is that memory of a
-// rare row is old; the gain is that an update costs what it touches.
-//
-// It refuses parameters that its rule would ignore, and steps that change with time: a schedule of
+// A rule sees a row only when a delta for it comes. The memory of a row without deltas does not fade: a velocity
+// waits, and adam's t counts the updates of that row alone. So a rare row takes its first steps as a common row does,
+// whenever they come. The price is that the memory of a rare row is old; the gain is that an update costs what it
+// touches.
+// The package refuses parameters that the rule would ignore. It has no steps that change with time: a schedule of
 // steps is the business of the deltas.
 package rule
 
@@ -31,8 +31,8 @@ import (
 	"bellows/vec"
 )
 
-// Rule updates rows. Values and delta have the same length: any number of whole rows. Each slot has
-// as many rows, of its own width.
+// Rule updates rows. Values and delta have the same length: any number of whole rows. Each slot has as many rows, of
+// a width that Slots gives.
 type Rule interface {
 	// Slots is the rule's memory, as extra slots of the row: the number of values in each.
 	Slots() []int
@@ -42,8 +42,8 @@ type Rule interface {
 	Apply(values []float32, slots [][]float32, delta []float32)
 }
 
-// For is the rule that a schema names. An error has kind Config and names the parameter that is
-// missing or wrong.
+// For returns the rule that a schema names. An error has kind Config and names the parameter that is missing or
+// wrong.
 func For(s *table.Schema) (Rule, error) {
 	r := &s.Rule
 	if err := unused(s); err != nil {
@@ -56,7 +56,7 @@ func For(s *table.Schema) (Rule, error) {
 	return rule, err
 }
 
-// plain is the rule of weights that cost nothing.
+// plain returns the rule for weights without a cost.
 func plain(s *table.Schema) (Rule, error) {
 	r := &s.Rule
 	switch r.Name {
@@ -86,8 +86,8 @@ func plain(s *table.Schema) (Rule, error) {
 	}
 }
 
-// unused refuses parameters that the rule would ignore without a word. Step and Epsilon pass: programs
-// that let their users choose between rules set them for all.
+// unused refuses parameters that the rule would silently ignore. Step and Epsilon pass: programs that let their users
+// choose between rules set them for all.
 func unused(s *table.Schema) error {
 	r := &s.Rule
 	switch {

@@ -83,7 +83,7 @@ func gradients(r *rand.Rand, n int) []float32 {
 	return g
 }
 
-// exact is one value under a rule in double precision, in the words of the papers.
+// exact returns one value under a rule in double precision, by the formulas of the papers.
 func exact(r table.Rule, w float64, gradients []float64) float64 {
 	var m, v, z float64
 	step, epsilon := float64(r.Step), float64(r.Epsilon)
@@ -303,7 +303,7 @@ func TestMomentumIsFasterThanPlainSteps(t *testing.T) {
 	}
 }
 
-// TestCountsAreAddedAsIntegers adds counts whose bits, taken for floats and added, would give others.
+// TestCountsAreAddedAsIntegers adds counts whose bits, added as floats, would give other counts.
 func TestCountsAreAddedAsIntegers(t *testing.T) {
 	u, err := rule.For(schema(table.Rule{}, table.Int32))
 	require.NoError(t, err)

@@ -9,10 +9,11 @@ import (
 	"bellows/core/keys"
 )
 
-// A partition is copied elsewhere while it is used, some of its rows at a time (package handoff). Rows are named by their numbers here, which nobody else knows: of
-// a sparse table those that only held updates have reserved are passed over, and become rows of the copy with the first update that is applied.
+// A partition is copied to another lane while it is used, some rows at a time (package handoff). Here rows are named
+// by their numbers, which no other node knows. In a sparse table, rows that only held updates have reserved are
+// skipped; they become rows of the copy with the first update that is applied.
 
-// Numbers is how many numbers rows have; of a sparse table reserved ones, too.
+// Numbers returns how many numbers rows have; in a sparse table including reserved ones.
 func (t *Partition) Numbers() int {
 	if t.sparse != nil {
 		return t.sparse.index.Len()
@@ -20,8 +21,8 @@ func (t *Partition) Numbers() int {
 	return t.rows
 }
 
-// Beside is how many values a row has, those that the rule keeps beside it included.
-func (t *Partition) Beside() int {
+// RowValues returns how many values a row has, including those that the rule keeps.
+func (t *Partition) RowValues() int {
 	n := t.width
 	for _, w := range t.widths {
 		n += w
@@ -29,7 +30,7 @@ func (t *Partition) Beside() int {
 	return n
 }
 
-// Count is how many of the rows [first, end) count, and so are copied.
+// Count returns how many of the rows [first, end) count, and so are copied.
 func (t *Partition) Count(first, end int) int {
 	if t.sparse == nil {
 		return end - first
@@ -72,7 +73,7 @@ func (t *Partition) CopyRows(first, end int, list []bellows.Key, values []float3
 	}
 }
 
-// slot is what the rule keeps of a row in one of its slots.
+// slot returns the values of one of the rule's slots for a row.
 func (p *sparse) slot(n uint32, of, width int) []float32 {
 	at := int(n&(1<<p.shift-1)) * width
 	return p.slabs[n>>p.shift].slots[of][at : at+width : at+width]
@@ -81,7 +82,7 @@ func (p *sparse) slot(n uint32, of, width int) []float32 {
 // Put takes rows that CopyRows has copied elsewhere, from the first-th on or of these keys: they are as they were there. It fails as Reserve does.
 func (t *Partition) Put(first int, list []bellows.Key, values []float32) error {
 	if t.sparse == nil {
-		n := len(values) / t.Beside()
+		n := len(values) / t.RowValues()
 		at := copy(t.values[first*t.width:(first+n)*t.width], values)
 		for i, w := range t.widths {
 			at += copy(t.slots[i][first*w:(first+n)*w], values[at:])
@@ -108,7 +109,8 @@ func (t *Partition) Put(first int, list []bellows.Key, values []float32) error {
 // summedMost is about how many values Sum looks at: what takes less than a millisecond.
 const summedMost = 1 << 18
 
-// Sum is over the bits of the state: two partitions that are the same have the same. Of a large one it looks at a part of the rows, which both choose alike.
+// Sum returns a sum over the bits of the state: equal partitions have equal sums. For a large partition it covers a
+// part of the rows, which is the same for equal partitions.
 func (t *Partition) Sum() (sum audit.Sum) {
 	if t.sparse != nil {
 		return t.sparse.sum(t)
@@ -123,7 +125,7 @@ func (t *Partition) Sum() (sum audit.Sum) {
 }
 
 func (p *sparse) sum(t *Partition) (sum audit.Sum) {
-	every := uint64(1 + t.Rows()*t.Beside()/summedMost)
+	every := uint64(1 + t.Rows()*t.RowValues()/summedMost)
 	for r, k := range p.index.Keys() {
 		if !p.isLive(uint32(r)) || every > 1 && keys.Hash(k)%every != 0 {
 			continue
@@ -139,10 +141,11 @@ func (p *sparse) sum(t *Partition) (sum audit.Sum) {
 // Keyed reports whether rows have keys.
 func (t *Partition) Keyed() bool { return t.sparse != nil }
 
-// ImageRows is how many rows an image of a partition like this one has, and how many values are copied of each: one that was loaded may be without what the rule keeps.
+// ImageRows returns the number of rows of an image of a partition like this one, and of the values that are copied of
+// each. An image that was loaded may lack what the rule keeps.
 func (t *Partition) ImageRows(im *Image) (rows, beside int) {
 	if beside = t.width; len(im.Slots) > 0 {
-		beside = t.Beside()
+		beside = t.RowValues()
 	}
 	return len(im.Values) / t.width, beside
 }
@@ -159,7 +162,8 @@ func (t *Partition) CopyImage(im *Image, first, n int, list []bellows.Key, value
 	}
 }
 
-// PutImage appends rows that CopyImage has copied elsewhere to an image, n of them. It refuses rows that are not behind those that are there.
+// PutImage appends n rows that CopyImage has copied elsewhere to an image. It refuses rows that do not follow the
+// existing ones.
 func (t *Partition) PutImage(im *Image, first, n int, list []bellows.Key, values []float32) error {
 	if first == 0 {
 		*im = Image{}

@@ -18,7 +18,7 @@ func pieceOf(p *store.Partition, first, end int) (keys []bellows.Key, values []f
 	if p.Keyed() {
 		keys = make([]bellows.Key, n)
 	}
-	values = make([]float32, n*p.Beside())
+	values = make([]float32, n*p.RowValues())
 	p.CopyRows(first, end, keys, values)
 	return keys, values
 }
@@ -81,8 +81,8 @@ func TestCopiedRowsAreTheSame(t *testing.T) {
 	}
 }
 
-// TestACopyTakesNoMoreRowsThanItsTable puts more rows to a partition than it may have.
-func TestACopyTakesNoMoreRowsThanItsTable(t *testing.T) {
+// TestPutRefusesMoreRowsThanTableMayHave puts more rows to a partition than it may have.
+func TestPutRefusesMoreRowsThanTableMayHave(t *testing.T) {
 	p := sparse(t, table.Rule{}, 1)
 	var keys []bellows.Key
 	for k := range bellows.Key(5000) {

@@ -9,9 +9,9 @@ import (
 	"bellows/table"
 )
 
-// TestSlabsAreOfOneSizeWhateverTheWidth: a slab has a power of two of rows, the most that slabValues hold, but at least one; and
-// a partition has no more slabs than its rows need.
-func TestSlabsAreOfOneSizeWhateverTheWidth(t *testing.T) {
+// TestSlabsHaveOneSizeForAnyWidth checks that a slab has the largest power of two of rows that slabValues hold, but
+// at least one, and that a partition has no more slabs than its rows need.
+func TestSlabsHaveOneSizeForAnyWidth(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{1, 2, 3, slabValues / 2, slabValues - 1, slabValues, slabValues + 1, 3 * slabValues} {
 		s := &table.Schema{Name: "words", Sparse: true, Rows: 10_000, Width: width, Partitions: 1}
@@ -36,7 +36,8 @@ func TestSlabsAreOfOneSizeWhateverTheWidth(t *testing.T) {
 	}
 }
 
-// TestIndexesKeepTheirSeed: whoever chooses keys knows no seed but that of an index which was given none, after a load neither.
+// TestIndexesKeepTheirSeed checks that a chooser of keys knows no seed but that of an index without one, even after a
+// load.
 func TestIndexesKeepTheirSeed(t *testing.T) {
 	t.Parallel()
 	s := &table.Schema{Name: "words", Sparse: true, Rows: 10, Width: 1, Partitions: 1}

@@ -7,21 +7,21 @@ import (
 	"bellows/core/planted"
 )
 
-// Snapshot is the state of a partition at one moment, which is given away some rows at a time while the partition goes on changing. What is
-// about to be written is copied before (Touch), a block of rows at a time, where it has not been given yet. So it takes no memory where nothing
-// changes, and never more than the partition has.
+// Snapshot is the state of a partition at one moment. It is handed out some rows at a time while the partition
+// continues to change. Before a write, Touch copies the block of rows that is to change, if that was not handed out
+// yet. So a snapshot takes no memory while nothing changes, and never more than the partition has.
 //
 // Invariant: a row is as it was when the snapshot was taken, slots too, whatever was written since (TestASnapshotStaysAsItWas).
 //
-// Of a sparse table it has the rows that counted then, by their keys. Which these are is copied, four bytes a row: those that held updates had
-// reserved come to count later, and have no place in it.
+// For a sparse table it has the rows that counted then, by their keys. The list of these is copied, four bytes a row:
+// rows that held updates had reserved come to count later, and are not part of it.
 type Snapshot struct {
 	of     *Partition
-	still  bool        // nobody writes to the partition
-	rows   int         // rows, or numbers of rows, that there were
-	order  []uint32    // of a sparse table: the numbers of those that counted, by their keys
+	still  bool        // the partition is not written any more
+	rows   int         // rows, or numbers of rows, at the time of the snapshot
+	order  []uint32    // for a sparse table: the numbers of those that counted, by their keys
 	shift  uint        // a block has 1<<shift rows
-	saved  [][]float32 // by block: what was copied of it, all values and then slot by slot; nil: nothing
+	saved  [][]float32 // by block: its copy, all values and then slot by slot; nil: not copied
 	given  int         // rows
 	memory int         // bytes that copies take now
 }
@@ -29,7 +29,7 @@ type Snapshot struct {
 // blockValues is about how many values a block of a dense partition has: 64 KiB of them.
 const blockValues = 16 << 10
 
-// Snapshot takes one. It costs no more than a list of the rows that count.
+// Snapshot returns one. It costs no more than a list of the rows that count.
 func (t *Partition) Snapshot() *Snapshot {
 	s := &Snapshot{of: t, rows: t.Numbers()}
 	if p := t.sparse; p != nil {
@@ -42,23 +42,23 @@ func (t *Partition) Snapshot() *Snapshot {
 		}
 		s.memory = 4 * len(s.order)
 	} else {
-		for s.shift = 0; t.Beside()<<(s.shift+1) <= blockValues; s.shift++ {
+		for s.shift = 0; t.RowValues()<<(s.shift+1) <= blockValues; s.shift++ {
 		}
 	}
 	s.saved = make([][]float32, (s.rows+1<<s.shift-1)>>s.shift)
 	return s
 }
 
-// Still notes that nobody writes to the partition any more.
+// Still notes that the partition is not written any more.
 func (s *Snapshot) Still() *Snapshot {
 	s.still = true
 	return s
 }
 
-// IsStill reports whether nobody writes to the partition.
+// IsStill reports whether the partition is not written any more.
 func (s *Snapshot) IsStill() bool { return s.still }
 
-// Len is how many rows the snapshot has.
+// Len returns how many rows the snapshot has.
 func (s *Snapshot) Len() int {
 	if s.of.sparse != nil {
 		return len(s.order)
@@ -66,10 +66,10 @@ func (s *Snapshot) Len() int {
 	return s.rows
 }
 
-// Given is how many rows Next has given.
+// Given returns how many rows Next has handed out.
 func (s *Snapshot) Given() int { return s.given }
 
-// Memory is how many bytes copies take.
+// Memory returns how many bytes copies take.
 func (s *Snapshot) Memory() int { return s.memory }
 
 // Touch copies what is about to be written: rows as Apply names them (nil: all).
@@ -96,15 +96,15 @@ func (s *Snapshot) save(b int) {
 	if s.saved[b] != nil || s.of.sparse == nil && end <= s.given || s.given == s.Len() {
 		return
 	}
-	list := make([]float32, 0, (end-first)*s.of.Beside())
+	list := make([]float32, 0, (end-first)*s.of.RowValues())
 	for of := range 1 + len(s.of.widths) {
-		list = append(list, s.now(of, first, end-first)...)
+		list = append(list, s.current(of, first, end-first)...)
 	}
 	s.saved[b] = list
 	s.memory += 4 * len(list)
 }
 
-// width is how many values of a row there are in one of its arrays: 0 has the values, the others the rule's slots.
+// widthOf returns how many values a row has in one of its arrays: 0 has the values, the others the rule's slots.
 func (t *Partition) widthOf(of int) int {
 	if of == 0 {
 		return t.width
@@ -112,8 +112,8 @@ func (t *Partition) widthOf(of int) int {
 	return t.widths[of-1]
 }
 
-// now is an array of rows of one block as they are now.
-func (s *Snapshot) now(of, first, n int) []float32 {
+// current returns an array of rows of one block as they are now.
+func (s *Snapshot) current(of, first, n int) []float32 {
 	t, w := s.of, s.of.widthOf(of)
 	list := t.values
 	if p := t.sparse; p != nil {
@@ -129,12 +129,12 @@ func (s *Snapshot) now(of, first, n int) []float32 {
 	return list[first*w : (first+n)*w]
 }
 
-// then is an array of rows of one block as they were.
-func (s *Snapshot) then(of, first, n int) []float32 {
+// original returns an array of rows of one block as they were.
+func (s *Snapshot) original(of, first, n int) []float32 {
 	b := first >> s.shift
 	list := s.saved[b]
 	if list == nil || planted.On("cut-slots-live") && of > 0 {
-		return s.now(of, first, n)
+		return s.current(of, first, n)
 	}
 	rows := min((b+1)<<s.shift, s.rows) - b<<s.shift
 	at := 0
@@ -146,21 +146,21 @@ func (s *Snapshot) then(of, first, n int) []float32 {
 	return list[at : at+n*w]
 }
 
-// Next gives the next rows: so many that they have about as many values, one at least where there are any. It appends their keys, where they
-// have some, and their values: all rows' and then slot by slot what the rule keeps.
+// Next hands out the next rows: as many as have about most values, and at least one if any are left. It appends their
+// keys, if they have some, and their values: those of all rows, and then slot by slot what the rule keeps.
 func (s *Snapshot) Next(most int, list []bellows.Key, values []float32) (n int, _ []bellows.Key, _ []float32) {
 	first := s.given
-	n = min(max(1, most/s.of.Beside()), s.Len()-first)
+	n = min(max(1, most/s.of.RowValues()), s.Len()-first)
 	for of := range 1 + len(s.of.widths) {
 		if s.of.sparse != nil {
 			for _, r := range s.order[first : first+n] {
-				values = append(values, s.then(of, int(r), 1)...)
+				values = append(values, s.original(of, int(r), 1)...)
 			}
 			continue
 		}
 		for at := first; at < first+n; {
 			end := min((at>>s.shift+1)<<s.shift, first+n)
-			values = append(values, s.then(of, at, end-at)...)
+			values = append(values, s.original(of, at, end-at)...)
 			at = end
 		}
 	}
@@ -174,7 +174,7 @@ func (s *Snapshot) Next(most int, list []bellows.Key, values []float32) (n int, 
 	return n, list, values
 }
 
-// free gives copies back all rows of which were given, from a row on.
+// free releases the copies of blocks from row first on that were handed out completely.
 func (s *Snapshot) free(first int) {
 	if s.of.sparse != nil {
 		if s.given == len(s.order) {
@@ -189,7 +189,7 @@ func (s *Snapshot) free(first int) {
 	}
 }
 
-// Clone is a dense partition with the same state, which goes its own way.
+// Clone returns a dense partition with the same state, independent of this one.
 func (t *Partition) Clone() *Partition {
 	c := *t
 	c.lent = false

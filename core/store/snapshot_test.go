@@ -11,8 +11,8 @@ import (
 	"bellows/table"
 )
 
-// TestASnapshotStaysAsItWas gives partitions of each rule away, dense and sparse, a few rows at a time, while they are written between two pieces: what comes is the image
-// that was made at that moment. When all was given no copy is left.
+// TestASnapshotStaysAsItWas hands out partitions of each rule, dense and sparse, a few rows at a time, and writes to
+// them between two pieces. The result is the image made at that moment. At the end no copy is left.
 func TestASnapshotStaysAsItWas(t *testing.T) {
 	for i := range 10 * len(rules) {
 		r, rng := rules[i%len(rules)], rand.New(rand.NewPCG(uint64(i), 5))

@@ -17,15 +17,14 @@ import (
 //	reserved    an update of it is held (Reserve): it has a number, and a row that the initialiser filled
 //	live        an update of it was applied: it counts, and is in images
 //
-// It goes forward alone. A reader cannot tell the first two apart, so that an update which never
-// commits shows nowhere but as a place within the bound (TestAKeyCountsFromItsFirstUpdate; planted:
+// A row moves only forward through these states. A reader cannot tell the first two apart. So an update that never
+// commits shows nowhere except as a place within the bound (TestAKeyCountsFromItsFirstUpdate; planted:
 // untouched-zero, reserved-saved).
 //
-// Rows lie by their numbers in slabs of equal size, made as they are needed and never moved: a
-// partition that grows copies nothing, and a chunk's numbers stay good from when it is held until
-// it is applied. Numbers depend on the order of first touch, so nobody sees them: what leaves is
-// sorted by key. That order is kept from one image to the next, and only keys that are new since
-// are sorted and merged into it.
+// Rows lie by their numbers in slabs of equal size, made as they are needed and never moved. A partition that grows
+// copies nothing, and a chunk's numbers stay valid from when it is held until it is applied. Numbers depend on the
+// order of first touch, so they never leave the partition: an image is sorted by key. That order is kept from one
+// image to the next, and only keys that are new since are sorted and merged into it.
 type sparse struct {
 	schema *table.Schema
 	cut    table.Cut
@@ -65,8 +64,8 @@ func (t *Partition) SeedKeys(seed uint64) {
 	}
 }
 
-// SortDigits has as many new rows as that sorted digit by digit, in place of radixMin: tests make
-// it small, to reach it. It changes no result (TestImagesAscendHoweverManyKeysAreNew).
+// SortDigits replaces radixMin by least: with at least that many new rows they are sorted digit by digit. Tests make
+// it small to reach that code. It changes no result (TestImagesAscendHoweverManyKeysAreNew).
 func (t *Partition) SortDigits(least int) {
 	if t.sparse != nil {
 		t.sparse.radix = least
@@ -76,7 +75,7 @@ func (t *Partition) SortDigits(least int) {
 // Reserve appends the numbers of the rows of keys, as Apply takes them, and gives a row to those
 // that have none. Beyond the partition's bound it fails with an error of kind Refused that names
 // the table; what it has reserved until then stays, within the bound
-// (TestTheBoundOfASparseTableIsRefusedByName).
+// (TestSparseBoundIsRefusedByName).
 func (t *Partition) Reserve(list []bellows.Key, to []uint32) ([]uint32, error) {
 	p := t.sparse
 	most := p.cut.Most()
@@ -111,7 +110,7 @@ func (t *Partition) make(n int, k bellows.Key) {
 	p.schema.Init.FillKey(k, p.row(uint32(n), t.width))
 }
 
-// row is the values of a row.
+// row returns the values of a row.
 func (p *sparse) row(n uint32, width int) []float32 {
 	at := int(n&(1<<p.shift-1)) * width
 	return p.slabs[n>>p.shift].values[at : at+width : at+width]
@@ -137,7 +136,7 @@ func (t *Partition) ReadKeys(list []bellows.Key, to []float32) []float32 {
 	return to
 }
 
-// Key is the key of a row by its number, as Reserve gives it.
+// Key returns the key of a row by its number, as Reserve gives it.
 func (t *Partition) Key(n uint32) bellows.Key { return t.sparse.index.Keys()[n] }
 
 // apply runs the rule on numbered rows, neighbours of one slab in one call: keys that came together
@@ -170,7 +169,7 @@ func (p *sparse) count(r uint32) {
 	}
 }
 
-// sorted is the numbers of the rows that count, by their keys. It merges fresh into order.
+// sorted returns the numbers of the rows that count, by their keys. It merges fresh into order.
 func (p *sparse) sorted() []uint32 {
 	list := p.index.Keys()
 	byKey := func(a, b uint32) int {
@@ -182,8 +181,7 @@ func (p *sparse) sorted() []uint32 {
 	p.sortFresh(byKey)
 	old := len(p.order)
 	p.order = append(p.order, p.fresh...)
-	// Merged from the end, where there is room: what is written lies behind what is still to be
-	// read.
+	// Merge from the end, where there is room: the result is written after the part that is still to be read.
 	for i, j, to := old-1, len(p.fresh)-1, len(p.order)-1; j >= 0; to-- {
 		if i >= 0 && byKey(p.order[i], p.fresh[j]) > 0 {
 			p.order[to] = p.order[i]
@@ -197,14 +195,14 @@ func (p *sparse) sorted() []uint32 {
 	return p.order
 }
 
-// radixMin is from how many rows on sorting by digits is faster than by comparisons, each of which
-// looks at two keys anywhere.
+// radixMin is the number of rows from which sorting by digits is faster than by comparisons, each of which looks at
+// two keys anywhere.
 const radixMin = 256
 
-// sortFresh sorts the numbers in fresh by their keys: many of them by the bytes of the keys, the
-// lowest first, which is stable (LSD radix sort). Bytes that all keys share are passed over. An
-// image of a million new keys takes a third of the time so (BenchmarkSparseImage), for 32 bytes a
-// key meanwhile: its node answers nobody while it is made.
+// sortFresh sorts the numbers in fresh by their keys. Many numbers are sorted by the bytes of their keys, the lowest
+// first, which is stable (LSD radix sort); bytes that all keys share are skipped. So an image of a million new keys
+// takes a third of the time (BenchmarkSparseImage), for 32 bytes a key. That matters because its node answers no
+// message meanwhile.
 func (p *sparse) sortFresh(byKey func(a, b uint32) int) {
 	n := len(p.fresh)
 	if n < p.radix {
@@ -276,9 +274,8 @@ func (t *Partition) save(to *Image) {
 	}
 }
 
-// load replaces the state by an image, all of which is looked at first: one that does not fit
-// changes nothing (TestSparseImagesThatDoNotFitAreRefused, TestKeysOfAnotherPartitionAreRefused),
-// unless it has more rows than the table may.
+// load replaces the state by an image, which is checked as a whole first. An image that does not fit changes nothing
+// (TestUnfitSparseImageIsRefused, TestKeysOfAnotherPartitionAreRefused), unless it has more rows than the table may.
 func (t *Partition) load(from *Image) error {
 	n := len(from.Keys)
 	if len(from.Values) != n*t.width || len(from.Slots) != len(t.widths) {
@@ -318,7 +315,7 @@ func (t *Partition) load(from *Image) error {
 	return nil
 }
 
-// misfit is the error of an image of another partition or table.
+// misfit returns the error of an image of another partition or table.
 func misfit(format string, args ...any) error {
 	return bellows.Errorf(bellows.BadData, "restore partition", "", format, args...)
 }

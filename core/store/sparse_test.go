@@ -12,7 +12,7 @@ import (
 	"bellows/table"
 )
 
-// sparse is the one partition of a sparse table with rows of three values.
+// sparse returns the one partition of a sparse table with rows of three values.
 func sparse(t testing.TB, r table.Rule, rows int) *store.Partition {
 	t.Helper()
 	s := &table.Schema{Name: "words", Sparse: true, Rows: rows, Width: 3, Rule: r, Partitions: 1,
@@ -28,8 +28,8 @@ func update(t testing.TB, p *store.Partition, list []bellows.Key, deltas []float
 	p.Apply(rows, deltas)
 }
 
-// TestSparseAgainstDense drives a sparse partition and a dense one, whose rows are the keys in their order,
-// with the same updates, and wants the same rows, slots included.
+// TestSparseAgainstDense applies the same updates to a sparse partition and to a dense one, whose rows are the keys
+// in their order, and wants the same rows, slots included.
 func TestSparseAgainstDense(t *testing.T) {
 	const count = 6000
 	for _, r := range rules {
@@ -98,8 +98,8 @@ func TestAKeyCountsFromItsFirstUpdate(t *testing.T) {
 	}
 }
 
-// TestImagesDoNotDependOnTheOrderOfFirstTouch creates the same keys in several orders, with images between.
-func TestImagesDoNotDependOnTheOrderOfFirstTouch(t *testing.T) {
+// TestImagesIgnoreOrderOfFirstTouch creates the same keys in several orders, with images between.
+func TestImagesIgnoreOrderOfFirstTouch(t *testing.T) {
 	list := make([]bellows.Key, 700)
 	for i := range list {
 		list[i] = bellows.Key(i*i) * 0x9e3779b97f4a7c15
@@ -130,7 +130,7 @@ func TestImagesDoNotDependOnTheOrderOfFirstTouch(t *testing.T) {
 	}
 }
 
-func TestASparseImageBringsBackRowsAndSlots(t *testing.T) {
+func TestSparseImageRestoresRowsAndSlots(t *testing.T) {
 	for _, r := range rules {
 		p := sparse(t, r, 50)
 		list := []bellows.Key{40, 3, 1 << 50, 17}
@@ -150,7 +150,7 @@ func TestASparseImageBringsBackRowsAndSlots(t *testing.T) {
 	}
 }
 
-func TestSparseImagesThatDoNotFitAreRefused(t *testing.T) {
+func TestUnfitSparseImageIsRefused(t *testing.T) {
 	im := func() *store.Image {
 		return &store.Image{Keys: []bellows.Key{1, 2}, Values: make([]float32, 6), Slots: [][]float32{make([]float32, 6)}}
 	}
@@ -172,9 +172,9 @@ func TestSparseImagesThatDoNotFitAreRefused(t *testing.T) {
 	}
 }
 
-// TestTheBoundOfASparseTableIsRefusedByName fills a partition to its bound: keys that are there may be
-// updated further, a new one is refused, and so is an image with more.
-func TestTheBoundOfASparseTableIsRefusedByName(t *testing.T) {
+// TestSparseBoundIsRefusedByName fills a partition to its bound. Existing keys may be updated further; a new one is
+// refused, and so is an image with more.
+func TestSparseBoundIsRefusedByName(t *testing.T) {
 	p := sparse(t, table.Rule{}, 8) // one partition: 8 rows, an eighth and 128 more
 	var all []bellows.Key
 	for i := range bellows.Key(137) {

@@ -2,15 +2,13 @@
 // the table's rule, as wide as the rule says; or, where rows have keys, such slabs of equal size
 // and an index from keys to rows.
 //
-// The owner makes a Partition, reads and applies chunks in the order that the gate decides, and may
-// keep an image of it, of which checkpoints are made. Of a sparse table it reserves the rows of a
-// chunk's keys first, which is where memory is taken and refused, and applies by the numbers that
-// it gets: what is recorded is irrevocable, and must not fail when it is applied
-// (docs/decisions/0010).
+// The owner makes a Partition, and reads and applies chunks in the order that the gate decides. It may keep an image
+// of the partition for checkpoints. In a sparse table it reserves the rows of a chunk's keys first, which is where
+// memory is taken and refused, and applies by the numbers that it gets: a recorded update is irrevocable, and must
+// not fail when it is applied (docs/decisions/0010).
 //
-// The package does no locking and takes no decision: who may read or write, and when, is the lane's
-// business. It keeps no versions either. A row is as the last Apply left it, and a lane that must
-// show an older state does not apply yet.
+// The package does no locking and takes no decision: the lane decides which task may read or write, and when. It
+// keeps no versions. A row is as the last Apply left it, and a lane that must show an older state does not apply yet.
 package store
 
 import (
@@ -26,18 +24,17 @@ import (
 // Partition is the state of one partition.
 //
 // Invariants:
-//   - What was applied in one image's life is in the next, slots too, and a partition that loads an
-//     image goes on as if it had never been elsewhere (TestImageBringsBackValuesAndSlots,
-//     TestASparseImageBringsBackRowsAndSlots; planted: slots-not-saved).
-//   - Written counts where rows are written, and not where somebody means them to be
+//   - What was applied before one image is in the next, slots too, and a partition that loads an
+//     image continues as if it had never been elsewhere (TestImageBringsBackValuesAndSlots,
+//     TestSparseImageRestoresRowsAndSlots; planted: slots-not-saved).
+//   - Written counts where rows are written, and not where a caller intends to write them
 //     (TestAStoreCountsWhatItWrites; docs/decisions/0027).
 //   - A dense and a sparse partition that are sent the same updates have the same rows
 //     (TestSparseAgainstDense).
 //   - Reading and applying allocate nothing (TestHotPathsAllocateNothing,
 //     TestSparseHotPathsAllocateNothing).
 //
-// The slab of a dense partition is given out as it is (Values): a lease within a node is that
-// memory.
+// The slab of a dense partition is handed out itself (Values): a lease within a node is that memory.
 type Partition struct {
 	id     bellows.PartitionID
 	first  bellows.RowID
@@ -54,7 +51,7 @@ type Partition struct {
 	written Written
 }
 
-// Written is what a store has counted, for the audit, where it changed its rows.
+// Written is what a store has counted for the audit, at the places where it changed its rows.
 type Written struct {
 	Rows int64     // that Apply gave to the rule, or Adopt took
 	Bits audit.Sum // of the deltas that ApplySummed gave to the rule
@@ -73,8 +70,8 @@ func New(s *table.Schema, cut table.Cut, p bellows.PartitionID) (*Partition, err
 	return t, nil
 }
 
-// Blank is New with rows that are to come from elsewhere (Put): until then they are nobody's to
-// read. So it takes no time, however large the partition is.
+// Blank is New with rows that come from elsewhere (Put), and must not be read before. So it takes no time, however
+// large the partition is.
 func Blank(s *table.Schema, cut table.Cut, p bellows.PartitionID) (*Partition, error) {
 	r, err := rule.For(s)
 	if err != nil {
@@ -95,7 +92,7 @@ func Blank(s *table.Schema, cut table.Cut, p bellows.PartitionID) (*Partition, e
 	return t, nil
 }
 
-// Rows is the number of rows; where they have keys, of those that an applied update has touched.
+// Rows returns the number of rows; if they have keys, of those that an applied update has touched.
 func (t *Partition) Rows() int {
 	if t.sparse != nil {
 		return len(t.sparse.order) + len(t.sparse.fresh)
@@ -103,8 +100,7 @@ func (t *Partition) Rows() int {
 	return t.rows
 }
 
-// Values is the slab itself of a dense table's partition, rows x width. Writing to it is an update
-// in place.
+// Values returns the slab itself of a dense table's partition, rows x width. Writing to it is an update in place.
 func (t *Partition) Values() []float32 { return t.values }
 
 // Lend returns the slab of a dense table's partition for readers that look at it without the owner's lock. The owner
@@ -149,8 +145,7 @@ func (t *Partition) Apply(rows []uint32, deltas []float32) {
 	t.written.Rows += int64(len(deltas) / t.width)
 }
 
-// ApplySummed is Apply, and adds up the bits of what it applied: for the clocks that the audit
-// samples.
+// ApplySummed does what Apply does, and adds up the bits of what it applied: for the clocks that the audit samples.
 func (t *Partition) ApplySummed(rows []uint32, deltas []float32) {
 	t.Apply(rows, deltas)
 	t.written.Bits += t.Bits(rows, deltas)
@@ -177,7 +172,7 @@ func (t *Partition) Adopt(values []float32) {
 	t.written.Rows += int64(t.rows)
 }
 
-// Bits is the audit's sum over rows, named as Apply has them. Rows that have keys count by these.
+// Bits returns the audit's sum over rows, named as Apply has them. Rows that have keys count by these.
 func (t *Partition) Bits(rows []uint32, values []float32) audit.Sum {
 	if t.sparse == nil {
 		return audit.Rows(t.id, t.width, rows, values)
@@ -189,12 +184,12 @@ func (t *Partition) Bits(rows []uint32, values []float32) audit.Sum {
 	return sum
 }
 
-// Written is what the store has counted since it was made.
+// Written returns what the store has counted since it was made.
 func (t *Partition) Written() Written { return t.written }
 
 // Image is a copy of a partition's state: a shard of a checkpoint. Rows are by number or, where
 // they have keys, ascend by these, so that images of the same state are the same, whatever the
-// order of its updates was (TestImagesDoNotDependOnTheOrderOfFirstTouch).
+// order of its updates was (TestImagesIgnoreOrderOfFirstTouch).
 type Image struct {
 	Keys   []bellows.Key // of a sparse table: those of the rows, ascending; else nil
 	Values []float32     // row after row

@@ -59,7 +59,7 @@ func TestApplyTouchesTheNamedRowsOnly(t *testing.T) {
 	}
 }
 
-func TestApplyToAllRowsEqualsRowByRow(t *testing.T) {
+func TestApplyToAllRowsEqualsSingleRows(t *testing.T) {
 	for _, r := range rules {
 		whole, single := partition(t, r), partition(t, r)
 		deltas := []float32{1, 2, 3, -4, 5, 6, -7, 8, 9, .1, .2, .3}

@@ -9,30 +9,28 @@ import (
 	"bellows/core/planted"
 )
 
-// Watch is keys of a sparse partition that somebody is sent when they change, and which of them
-// have changed since they were last taken. A key without a row changes when it gets one: by the
-// first update of it that is applied.
+// Watch is a set of keys of a sparse partition, with those that have changed since they were last taken, so that a
+// subscriber is sent them. A key without a row changes when it gets one: by the first update of it that is applied.
 //
-// To note a change costs a look-up of its key; to name all that have changed, a bit for each key
-// that is watched, and those. The size of the partition plays no part. What is taken is what a map
-// would say (TestAWatchAgainstAMap).
+// Noting a change costs a look-up of its key. Naming all that have changed costs a bit for each watched key, and the
+// changed keys. The size of the partition does not matter. Take returns what a map would (TestAWatchAgainstAMap).
 type Watch struct {
 	index   keys.Index // numbered as they ascend
 	changed []uint64   // a bit for each number
 	some    bool       // of them is set
 }
 
-// Watch is a watch of no key yet.
+// Watch returns a watch of no key yet.
 func (t *Partition) Watch() *Watch {
 	w := &Watch{}
 	w.index.Seed(t.sparse.seed)
 	return w
 }
 
-// Len is how many keys are watched.
+// Len returns how many keys are watched.
 func (w *Watch) Len() int { return w.index.Len() }
 
-// Lacks is how many keys of a list are not watched.
+// Lacks returns how many keys of a list are not watched.
 func (w *Watch) Lacks(list []bellows.Key) (n int) {
 	for _, k := range list {
 		if w.index.Find(k) < 0 {

@@ -7,23 +7,23 @@ import (
 	"bellows"
 )
 
-// Proof goes through what counted, and refuses the first thing that is not as the job states.
+// Proof goes through what counted, and refuses the first passage that is not as the job states.
 //
-// Each split has a cursor: the stated passage that it is in, and how far it has come there. A passage that counted must begin where
-// the cursor is. It is ahead where something is missing, and behind where something was visited again; Fault says which, of which
-// split, in which clock.
+// Each split has a cursor: its place in the stated passages. A passage that counted must begin at the cursor. If it
+// begins later, something is missing; if earlier, something was visited again. Fault says which, for which split and
+// clock.
 //
-// Invariant: what the cursors have passed is, epoch by epoch and item by item, what the statement says, once, and each clock is among it once
-// (TestWhatIsTamperedIsFound). A passage does not say where one of its clocks ends and the next begins, so that the proof is of epochs and
-// items, and not of which of two clocks that follow each other visited an item.
+// Invariant: what the cursors have passed is what the statement says, epoch by epoch and item by item, once, and
+// includes each clock once (TestTamperedVisitsAreFound). A passage does not say where one of its clocks ends and the
+// next begins. So the proof is of epochs and items; it does not show which of two consecutive clocks visited an item.
 type Proof struct {
 	say     stated
 	cursors []cursor
-	commit  bellows.CommitNumber // the last record of this life
+	commit  bellows.CommitNumber // the last record of this attempt
 	visited int64                // items, by what counts
-	void    int64                // items that had counted and were given up: the job went on from before
+	void    int64                // items that had counted and were given up: the job resumed from an earlier stop
 	lives   int
-	stops   []stop // where the job can go on, the newest last; the first is its beginning
+	stops   []stop // where the job can resume, the newest last; the first is its beginning
 }
 
 // stop is where a job stopped.
@@ -35,12 +35,12 @@ type stop struct {
 // cursor is how far a split has come.
 type cursor struct {
 	epoch int           // that it is in, from 0; -1: before the first
-	at    int           // the passage that it is in, or has just left behind
-	last  bellows.Clock // the last clock of which something counted
+	at    int           // the passage that it is in, or has just left
+	last  bellows.Clock // the last clock for which something counted
 	item  int           // of the passage, where the next item is expected
 }
 
-// Fault is what is wrong of a split in a clock.
+// Fault says what is wrong with a split in a clock.
 type Fault struct {
 	Kind  string // "again", "missing", "overlap" or "stranger"
 	Split bellows.SplitID
@@ -55,14 +55,14 @@ const (
 	Again    = "again"    // a clock, or items of it, were visited a second time
 	Missing  = "missing"  // were left out
 	Overlap  = "overlap"  // a unit shares some of its items with one that counted, and has others
-	Stranger = "stranger" // no such split or items are stated
+	Stranger = "stranger" // the statement does not have the split or the items
 )
 
-// stopsMost is how many stops are remembered: a job goes on from where it stopped last, or from one of those before if that could
-// not be stored.
+// stopsMost is the number of stops that are remembered. A job resumes from its last stop, or from an earlier one if
+// the last could not be stored.
 const stopsMost = 64
 
-// NewProof begins with a statement. One that is none, or leaves items out, is an error.
+// NewProof begins with a statement. It returns an error if the statement is invalid or leaves items out.
 func NewProof(s *Statement) (*Proof, error) {
 	say, err := check(s)
 	if err != nil {
@@ -78,16 +78,16 @@ func NewProof(s *Statement) (*Proof, error) {
 	return p, nil
 }
 
-// next brings a cursor to the passage behind its own.
+// next moves a cursor to the next passage.
 func (p *Proof) next(c *cursor, s bellows.SplitID) {
 	if c.at++; c.epoch < 0 && c.at == len(p.say.opening[s]) || c.epoch >= 0 && c.at == len(p.say.epoch[s]) {
 		c.epoch, c.at = c.epoch+1, 0
 	}
-	c.item = p.at(c, s).Items.Begin
+	c.item = p.current(c, s).Items.Begin
 }
 
-// at is the stated passage that a cursor is in, with the clocks of the job.
-func (p *Proof) at(c *cursor, s bellows.SplitID) Passage {
+// current returns the stated passage that a cursor is in, with the clocks of the job.
+func (p *Proof) current(c *cursor, s bellows.SplitID) Passage {
 	if c.epoch < 0 {
 		return p.say.opening[s][c.at]
 	}
@@ -97,7 +97,7 @@ func (p *Proof) at(c *cursor, s bellows.SplitID) Passage {
 	return r
 }
 
-// Take goes through a batch. It must follow the one before without a gap. One without visits is behind the one before.
+// Take goes through a batch. It must begin at the record after the previous batch. A batch without visits also does.
 func (p *Proof) Take(b Batch) error {
 	if b.Stop && len(b.List) == 0 {
 		p.Stop()
@@ -119,17 +119,17 @@ func (p *Proof) Take(b Batch) error {
 	return nil
 }
 
-// take goes through a passage. It may reach into several that are stated: the last clock of an epoch may visit nothing, and items of the next
-// epoch begin where those of this one ended.
+// take goes through a passage. It may reach into several stated passages: the last clock of an epoch may visit
+// nothing, and the items of the next epoch begin where those of this one ended.
 func (p *Proof) take(v Passage) error {
 	if int(v.Split) >= p.say.Splits || v.First < 0 || v.Last < v.First || v.Items.Begin < 0 || v.Items.Len() < 0 {
 		return &Fault{Stranger, v.Split, v.First, fmt.Sprintf("the job has no clocks %d to %d with items %v", v.First, v.Last, v.Items)}
 	}
 	c := &p.cursors[v.Split]
 	for {
-		say := p.at(c, v.Split)
+		say := p.current(c, v.Split)
 		if v.First > say.Last {
-			if err := c.left(v.Split, say); err != nil {
+			if err := c.checkLeft(v.Split, say); err != nil {
 				return err
 			}
 			p.next(c, v.Split)
@@ -142,7 +142,7 @@ func (p *Proof) take(v Passage) error {
 			return &Fault{Again, v.Split, v.First, fmt.Sprintf("it counts again, with items %v: clock %d had counted", v.Items, c.last)}
 		}
 		part := v
-		switch { // what is behind is of the next
+		switch { // the rest belongs to the next passage
 		case v.Last <= say.Last:
 		case say.Items.Len() == 0:
 			part.Items.End = v.Items.Begin
@@ -162,7 +162,7 @@ func (p *Proof) take(v Passage) error {
 	}
 }
 
-// visit brings a cursor behind items.
+// visit moves a cursor past items.
 func (c *cursor) visit(v Passage, say bellows.Range) error {
 	switch {
 	case v.Items.Begin > c.item:
@@ -178,8 +178,8 @@ func (c *cursor) visit(v Passage, say bellows.Range) error {
 	return nil
 }
 
-// left refuses to leave a stated passage of which something has not counted.
-func (c *cursor) left(s bellows.SplitID, say Passage) error {
+// checkLeft refuses to leave a stated passage of which something has not counted.
+func (c *cursor) checkLeft(s bellows.SplitID, say Passage) error {
 	if c.last < say.Last {
 		return c.skipped(s)
 	}
@@ -193,10 +193,10 @@ func (c *cursor) skipped(s bellows.SplitID) error {
 	return &Fault{Missing, s, c.last + 1, "it has not counted, and a later clock has, or the epoch is over"}
 }
 
-// epochs is how many epochs a split has left behind, and whether it is between two.
+// epochs returns how many epochs a split has completed, and whether it is between two.
 func (p *Proof) epochs(s bellows.SplitID) (n int, between bool) {
 	c := &p.cursors[s]
-	say := p.at(c, s)
+	say := p.current(c, s)
 	end := bellows.Clock(p.say.Opens + (c.epoch+1)*p.say.Clocks - 1)
 	switch {
 	case c.last == end && c.item == say.Items.End:
@@ -207,14 +207,14 @@ func (p *Proof) epochs(s bellows.SplitID) (n int, between bool) {
 	return max(c.epoch, 0), false
 }
 
-// Over is told that so many epochs are over, and refuses that as long as something of them has not counted.
-func (p *Proof) Over(number int) error {
+// EpochsOver notes that number epochs are over. It returns an error if something of them has not counted.
+func (p *Proof) EpochsOver(number int) error {
 	first, _ := p.epochs(0)
 	for i := range p.cursors {
 		s, c := bellows.SplitID(i), &p.cursors[i]
 		n, between := p.epochs(s)
-		if say := p.at(c, s); !between {
-			if err := c.left(s, say); err != nil {
+		if say := p.current(c, s); !between {
+			if err := c.checkLeft(s, say); err != nil {
 				return err
 			}
 			return c.skipped(s)
@@ -229,7 +229,7 @@ func (p *Proof) Over(number int) error {
 	return nil
 }
 
-// Stop is told that the job has stopped at a point from which it may go on.
+// Stop notes that the job has stopped at a point from which it may resume.
 func (p *Proof) Stop() {
 	if len(p.stops) == stopsMost {
 		p.stops = slices.Delete(p.stops, 1, 2)
@@ -237,8 +237,8 @@ func (p *Proof) Stop() {
 	p.stops = append(p.stops, stop{slices.Clone(p.cursors), p.visited})
 }
 
-// Resume is told that the job goes on behind a clock of each split. It must have stopped there, by its own account or because it
-// was killed there; what counted since is void.
+// Resume notes that the job resumes after a clock of each split. It must have stopped there, as it reported itself or
+// because it was killed there. What counted since is void.
 func (p *Proof) Resume(complete []bellows.Clock) error {
 	if len(complete) != len(p.cursors) {
 		return fmt.Errorf("the job goes on with %d splits, and had %d", len(complete), len(p.cursors))
@@ -262,7 +262,7 @@ func (p *Proof) Resume(complete []bellows.Clock) error {
 	return fault
 }
 
-// other is the first split of which another clock was the last that counted; nil: there is none.
+// other returns a fault for the first split whose last counted clock is another one, or nil.
 func (o *stop) other(complete []bellows.Clock) error {
 	for s := range o.cursors {
 		if last := o.cursors[s].last; last != complete[s] {
@@ -272,20 +272,20 @@ func (o *stop) other(complete []bellows.Clock) error {
 	return nil
 }
 
-// Account is what a proof came to.
+// Account is the result of a proof.
 type Account struct {
 	Splits  int
-	Epochs  int   // that every split has left behind, void ones too
+	Epochs  int   // completed by every split, void ones too
 	Items   int64 // that an epoch visits
 	Visited int64 // in all that counts
 	Begun   int64 // of these, in an epoch that is not over
 	Before  int64 // and before the first epoch
-	Void    int64 // visited, and given up: the job went on from before
-	Lives   int   // how many times it began or went on
+	Void    int64 // visited, and given up: the job resumed from an earlier stop
+	Lives   int   // how many times it began or resumed
 }
 
-// Account is what has been proved so far: each item that an epoch visits was visited once in each of the epochs that are over, and at
-// most once since.
+// Account returns what has been proved so far: each item that an epoch visits was visited once in each of the epochs
+// that are over, and at most once since.
 func (p *Proof) Account() Account {
 	a := Account{Splits: p.say.Splits, Items: Items(p.say.Epoch), Visited: p.visited, Before: Items(p.say.Opening), Void: p.void, Lives: p.lives}
 	for s := range p.cursors {

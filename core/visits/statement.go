@@ -8,8 +8,8 @@ import (
 	"bellows"
 )
 
-// Statement is what a job says of its clocks: the first ones, which belong to no epoch, and then as many for each epoch as the
-// one before. A void epoch, which is run again, is one too.
+// Statement is what a job states about its clocks: the first ones, which belong to no epoch, and then the same number
+// for each epoch. A void epoch, which is run again, counts as an epoch.
 type Statement struct {
 	Splits  int
 	Opens   int       // clocks before the first epoch
@@ -18,10 +18,11 @@ type Statement struct {
 	Epoch   []Passage // of the clocks of an epoch, counted from 0, split by split
 }
 
-// Cycler is a driver that says what its clocks are for: so many come before the first epoch, and so many make an epoch.
+// Cycler is a driver that states how many clocks come before the first epoch, and how many make an epoch.
 type Cycler interface{ Cycle() (opens, clocks int) }
 
-// State is the statement of a job by its Items. It is an error if they are not the same in each epoch, of which the first two are looked at.
+// State returns the statement of a job by its items. It returns an error if the first two epochs do not have the same
+// items.
 func State(splits, opens, clocks int, items func(bellows.SplitID, bellows.Clock) bellows.Range) (*Statement, error) {
 	if clocks < 1 || opens < 0 {
 		return nil, errors.New("its driver does not say which clocks make an epoch")
@@ -39,25 +40,25 @@ func State(splits, opens, clocks int, items func(bellows.SplitID, bellows.Clock)
 	return s, nil
 }
 
-// appendClocks appends the passagees of a split in n clocks from one on, which are counted from 0.
+// appendClocks appends the passages of a split in n clocks from one on, which are counted from 0.
 func appendClocks(list []Passage, s bellows.SplitID, from, n int, items func(bellows.SplitID, bellows.Clock) bellows.Range) []Passage {
 	first := len(list)
 	for c := range n {
 		u := bellows.Unit{Split: s, Clock: bellows.Clock(c), Items: items(s, bellows.Clock(from+c))}
 		if len(list) == first || !list[len(list)-1].add(u) {
-			list = append(list, of(u))
+			list = append(list, passageOf(u))
 		}
 	}
 	return list
 }
 
-// stated is a statement in the form in which it is gone by: one that was read from somewhere may say anything.
+// stated is a checked statement, by split. A statement that was read from somewhere may be invalid.
 type stated struct {
 	*Statement
 	opening, epoch [][]Passage // by split
 }
 
-// check refuses what is no statement: clocks of a split that do not follow each other, and passes with gaps.
+// check refuses an invalid statement: clocks of a split that do not follow each other, and passes with gaps.
 func check(s *Statement) (stated, error) {
 	d := stated{Statement: s}
 	if s.Splits < 1 || s.Splits > 1<<20 || s.Clocks < 1 || s.Opens < 0 {
@@ -70,7 +71,7 @@ func check(s *Statement) (stated, error) {
 	return d, err
 }
 
-// deal is a list by splits.
+// deal returns a list by splits.
 func deal(list []Passage, splits, clocks int) ([][]Passage, error) {
 	by := make([][]Passage, splits)
 	for len(list) > 0 {
@@ -95,8 +96,9 @@ func deal(list []Passage, splits, clocks int) ([][]Passage, error) {
 	return by, nil
 }
 
-// passes refuses passagees of one split that do not have each clock, or whose items are no passes: passagees that share no item and
-// leave none out between the first and the last. A passage that shares one with those of a pass begins the next.
+// passes refuses passages of one split that do not have each clock, or whose items are no passes. A pass is a run of
+// passages that share no item and leave none out between the first and the last. A passage that shares one begins the
+// next pass.
 func passes(list []Passage, clocks int) error {
 	next := bellows.Clock(0)
 	var pass []bellows.Range
@@ -129,7 +131,8 @@ func passes(list []Passage, clocks int) error {
 	return whole(pass, list[0].Split)
 }
 
-// whole refuses a pass that leaves items out. A pass begins with item 0 (app.Run): else nobody could say that none was left out there.
+// whole refuses a pass that leaves items out. A pass begins with item 0 (app.Run); else it could not be known that
+// none was left out before its first item.
 func whole(pass []bellows.Range, s bellows.SplitID) error {
 	slices.SortFunc(pass, func(a, b bellows.Range) int { return a.Begin - b.Begin })
 	end := 0

@@ -10,7 +10,7 @@ import (
 	"bellows/internal/require"
 )
 
-// job is a job by chance: splits whose epochs are one pass or two, in turn or rotated, with clocks that visit nothing.
+// job is a random job: splits whose epochs are one pass or two, in order or rotated, with clocks that visit nothing.
 type job struct {
 	splits, opens, clocks int
 	cuts                  [][]int // by split: where its clocks cut its items
@@ -36,7 +36,7 @@ func newJob(r *rand.Rand) *job {
 	return j
 }
 
-// parts is into how many parts the items of a split are cut: the last clock of an epoch visits nothing.
+// parts returns into how many parts the items of a split are cut: the last clock of an epoch visits nothing.
 func (j *job) parts() int {
 	if j.twice {
 		return max(1, (j.clocks-1)/2)
@@ -60,7 +60,8 @@ func (j *job) items(s bellows.SplitID, c bellows.Clock) bellows.Range {
 	return bellows.Range{Begin: cuts[at], End: cuts[at+1]}
 }
 
-// units are all of so many epochs, those of a clock divided by chance, and splits running ahead of each other within an epoch.
+// units returns all units of so many epochs, clocks divided at random, and splits running ahead of each other within
+// an epoch.
 func (j *job) units(r *rand.Rand, epochs int) (list []bellows.Unit) {
 	next := make([]bellows.Clock, j.splits)
 	for end := j.opens; end <= j.opens+epochs*j.clocks; end += j.clocks {
@@ -80,7 +81,7 @@ func (j *job) units(r *rand.Rand, epochs int) (list []bellows.Unit) {
 	return list
 }
 
-// batches gathers units, each flush of which has one or more.
+// batches gathers units. Each flush has one unit or more.
 func batches(r *rand.Rand, splits int, list []bellows.Unit) (all []Batch) {
 	g := NewGatherer(splits)
 	commit := bellows.CommitNumber(0)
@@ -101,7 +102,7 @@ func batches(r *rand.Rand, splits int, list []bellows.Unit) (all []Batch) {
 	return all
 }
 
-// prove is what a proof says of units.
+// prove returns the proof of units.
 func (j *job) prove(t *testing.T, r *rand.Rand, list []bellows.Unit, epochs int) (*Proof, error) {
 	t.Helper()
 	say, err := State(j.splits, j.opens, j.clocks, j.items)
@@ -113,10 +114,10 @@ func (j *job) prove(t *testing.T, r *rand.Rand, list []bellows.Unit, epochs int)
 			return p, err
 		}
 	}
-	return p, p.Over(epochs)
+	return p, p.EpochsOver(epochs)
 }
 
-// TestABatchIsItsUnits: what passagees say of clocks and items is what the units were, item by item.
+// TestABatchIsItsUnits compares passages with the units, item by item.
 func TestABatchIsItsUnits(t *testing.T) {
 	t.Parallel()
 	type place struct {
@@ -159,7 +160,7 @@ func TestABatchIsItsUnits(t *testing.T) {
 	}
 }
 
-// TestTrueLogsAreProved whatever the job, the order of its splits and the batches.
+// TestTrueLogsAreProved plays any job, any order of its splits and any batches.
 func TestTrueLogsAreProved(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(500) {
@@ -181,9 +182,9 @@ func TestTrueLogsAreProved(t *testing.T) {
 	}
 }
 
-// TestWhatIsTamperedIsFound doubles, drops, cuts, passagees, swaps and renames units of true runs. A proof may pass only if every clock of every
-// split still visits what it should, once, and in order.
-func TestWhatIsTamperedIsFound(t *testing.T) {
+// TestTamperedVisitsAreFound doubles, drops, cuts, swaps and renames units of true runs, and groups them otherwise. A
+// proof may pass only if every clock of every split still visits what it should, once, and in order.
+func TestTamperedVisitsAreFound(t *testing.T) {
 	t.Parallel()
 	kinds, moved, later := map[string]int{}, 0, 0
 	for seed := range uint64(4000) {
@@ -252,8 +253,8 @@ func TestWhatIsTamperedIsFound(t *testing.T) {
 	}
 }
 
-// TestAProofGoesOnWhereTheJobDid: where it was interrupted, what counted since being void, and nowhere else.
-func TestAProofGoesOnWhereTheJobDid(t *testing.T) {
+// TestProofResumesWhereJobDid resumes where the job was interrupted, what counted since being void, and nowhere else.
+func TestProofResumesWhereJobDid(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 4))
@@ -271,7 +272,7 @@ func TestAProofGoesOnWhereTheJobDid(t *testing.T) {
 			}
 			return nil
 		}
-		stop := 0 // behind a unit that ends its clock
+		stop := 0 // after a unit that ends its clock
 		complete := slices.Repeat([]bellows.Clock{bellows.NoClock}, j.splits)
 		for at := range r.IntN(len(list)) {
 			u := list[at]
@@ -283,7 +284,7 @@ func TestAProofGoesOnWhereTheJobDid(t *testing.T) {
 		for _, u := range list[:stop] {
 			complete[u.Split] = u.Clock
 		}
-		for _, u := range list[stop:] { // a clock of which a unit is left is not complete: units of other splits stand between
+		for _, u := range list[stop:] { // a clock with a unit left is not complete: units of other splits stand between
 			if u.Clock == complete[u.Split] {
 				stop = 0
 			}
@@ -294,7 +295,7 @@ func TestAProofGoesOnWhereTheJobDid(t *testing.T) {
 		require.NoError(t, take(p, list[:stop]))
 		p.Stop()
 		void := 0
-		if r.IntN(2) == 0 { // it goes on, and is lost
+		if r.IntN(2) == 0 { // it resumes, and is lost
 			if err := p.Resume(complete); err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
@@ -313,7 +314,7 @@ func TestAProofGoesOnWhereTheJobDid(t *testing.T) {
 		if err := take(p, list[stop:]); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		if err := p.Over(3); err != nil {
+		if err := p.EpochsOver(3); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		var want, lost int64
@@ -329,7 +330,7 @@ func TestAProofGoesOnWhereTheJobDid(t *testing.T) {
 	}
 }
 
-// TestStatementsAreRefused: clocks that leave items out, splits that are not stated, epochs that differ.
+// TestStatementsAreRefused states clocks that leave items out, unknown splits, and epochs that differ.
 func TestStatementsAreRefused(t *testing.T) {
 	t.Parallel()
 	good := func() *Statement {
@@ -366,7 +367,7 @@ func TestStatementsAreRefused(t *testing.T) {
 	}
 }
 
-// TestRecordsFollowEachOther: a batch that is left out, or comes again, is seen by the numbers of its records.
+// TestRecordsFollowEachOther leaves out or repeats a batch, which is seen by the numbers of its records.
 func TestRecordsFollowEachOther(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 5))
@@ -415,7 +416,8 @@ func BenchmarkGather(b *testing.B) {
 	}
 }
 
-// TestAProofKnowsWhereTheJobIs: no epoch is over when it begins, where it was killed it goes on, and there are no clocks backwards.
+// TestAProofKnowsWhereTheJobIs ends no epoch when it begins, resumes where it was killed, and takes no clocks
+// backwards.
 func TestAProofKnowsWhereTheJobIs(t *testing.T) {
 	t.Parallel()
 	begin := func() *Proof {
@@ -424,14 +426,14 @@ func TestAProofKnowsWhereTheJobIs(t *testing.T) {
 		return p
 	}
 	p := begin()
-	if err := p.Over(0); err != nil {
+	if err := p.EpochsOver(0); err != nil {
 		t.Errorf("before the first: %v", err)
 	}
-	if err := p.Over(1); err == nil {
+	if err := p.EpochsOver(1); err == nil {
 		t.Error("the first is over")
 	}
 	require.NoError(t, p.Take(Batch{First: 1, Last: 1, List: []Passage{{0, 0, 0, bellows.Range{End: 3}}}}))
-	if err := p.Over(0); err == nil {
+	if err := p.EpochsOver(0); err == nil {
 		t.Error("it is between two epochs")
 	}
 	if err := p.Resume([]bellows.Clock{0}); err != nil {
@@ -440,7 +442,7 @@ func TestAProofKnowsWhereTheJobIs(t *testing.T) {
 	if err := p.Take(Batch{First: 1, Last: 1, List: []Passage{{0, 1, 1, bellows.Range{Begin: 3, End: 4}}}}); err != nil {
 		t.Errorf("and goes on: %v", err)
 	}
-	if err := p.Over(1); err != nil || p.Account().Void != 0 || p.Account().Lives != 2 {
+	if err := p.EpochsOver(1); err != nil || p.Account().Void != 0 || p.Account().Lives != 2 {
 		t.Errorf("%+v, %v", p.Account(), err)
 	}
 	for _, v := range []Passage{{0, 1, 0, bellows.Range{}}, {0, -1, 0, bellows.Range{}}, {1, 0, 0, bellows.Range{}}, {0, 0, 0, bellows.Range{Begin: -1}}, {0, 0, 0, bellows.Range{Begin: 1}}} {

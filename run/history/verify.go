@@ -158,7 +158,7 @@ func (v *Verifier) kind(e *event.Event) error {
 
 // checkEpochs returns an error if something of the reported epochs has not counted.
 func (p *trail) checkEpochs() error {
-	if err := p.Proof.Over(p.epochs); err != nil {
+	if err := p.Proof.EpochsOver(p.epochs); err != nil {
 		return fmt.Errorf("%d epochs are in the log: %w", p.epochs, err)
 	}
 	return nil
