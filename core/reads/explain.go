@@ -26,11 +26,11 @@ func (r *Reads) Explain(at *shard.Shard, who partition.Subscriber, request uint6
 	}
 	for i := range r.pulls {
 		one := &r.pulls[i]
-		if one.by() != who || one.pull.Request != request {
+		if one.reader() != who || one.pull.Request != request {
 			continue
 		}
 		for k := range one.pull.Parts {
-			p := at.At(one.pull.Parts[k].Ref)
+			p := at.Lookup(one.pull.Parts[k].Ref)
 			if v := p.Visible(at.Frontier()); p.Leases.Exclusive() || !gate.Admits(one.pull.Need, v.Commit, v.Clock) {
 				return explainNeed(at, p, one.pull.Need)
 			}

@@ -46,8 +46,8 @@ type parked struct {
 	pull *wire.Pull
 }
 
-// by returns the process that reads.
-func (r *parked) by() partition.Subscriber {
+// reader returns the process that reads.
+func (r *parked) reader() partition.Subscriber {
 	return partition.Subscriber{Address: r.from, Incarnation: r.pull.Incarnation}
 }
 
@@ -68,7 +68,7 @@ func (r *Reads) Renew(who partition.Subscriber, at *shard.Shard) {
 
 // Forget forgets the reads and the subscriptions of processes that are gone.
 func (r *Reads) Forget(at *shard.Shard, gone func(partition.Subscriber) bool) {
-	r.pulls = slices.DeleteFunc(r.pulls, func(p parked) bool { return gone(p.by()) })
+	r.pulls = slices.DeleteFunc(r.pulls, func(p parked) bool { return gone(p.reader()) })
 	at.Forget(gone)
 }
 
@@ -150,7 +150,7 @@ func (r *Reads) Send(a Answer, out *wire.Outbox) {
 // readable reports whether all partitions that a read asks for show what it needs: it is answered as a whole.
 func readable(at *shard.Shard, m *wire.Pull) bool {
 	for i := range m.Parts {
-		p := at.At(m.Parts[i].Ref)
+		p := at.Lookup(m.Parts[i].Ref)
 		v := p.Visible(at.Frontier())
 		if (p.Leases.Exclusive() && !planted.On("read-under-lease")) || !gate.Admits(m.Need, v.Commit, v.Clock) {
 			return false
@@ -169,7 +169,7 @@ func (r *Reads) answer(at *shard.Shard, one *parked, known bool) (answer Answer)
 	answer = Answer{To: one.from, Rows: a}
 	for i := range one.pull.Parts {
 		q := &one.pull.Parts[i]
-		p := at.At(q.Ref)
+		p := at.Lookup(q.Ref)
 		v := p.Visible(at.Frontier())
 		if planted.On("commit-overstated") {
 			v.Commit++
@@ -190,7 +190,7 @@ func (r *Reads) answer(at *shard.Shard, one *parked, known bool) (answer Answer)
 			continue
 		}
 		if known {
-			if err := subscribe(p, one.by(), q); err != nil && answer.Err == nil {
+			if err := subscribe(p, one.reader(), q); err != nil && answer.Err == nil {
 				answer.Err = err
 			}
 		}

@@ -42,7 +42,7 @@ func newDesk(t *testing.T, c reads.Config) *desk {
 	d.shard = shard.New(shard.Config{Self: self, Tables: tables, Route: r, Cuts: &checkpoint.Giver{},
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }})
 	for ref := range r.All() {
-		require.NoError(t, d.shard.Own(ref))
+		require.NoError(t, d.shard.Fill(ref))
 	}
 	d.clients.Add(client.Address, 1)
 	return d
@@ -52,7 +52,7 @@ func newDesk(t *testing.T, c reads.Config) *desk {
 func (d *desk) pull(request uint64, of bellows.TableID, need bellows.Clock) *wire.Pull {
 	m := wire.New[wire.Pull]()
 	m.Incarnation, m.Request, m.Need = 1, request, wire.Need{Clock: need}
-	m.Parts = append(m.Parts, wire.PullPart{Pair: d.shard.At(bellows.PartitionRef{Table: of}).Pair()})
+	m.Parts = append(m.Parts, wire.PullPart{Pair: d.shard.Lookup(bellows.PartitionRef{Table: of}).Pair()})
 	return m
 }
 
@@ -80,7 +80,7 @@ func (d *desk) clock(n bellows.CommitNumber) {
 	d.shard.Number(n)
 	for split := range bellows.SplitID(2) {
 		u := bellows.Unit{Split: split, Items: bellows.Range{End: 1}}
-		_, err := d.shard.Commit([]wire.Result{{Unit: u}})
+		_, err := d.shard.CountUnits([]wire.Result{{Unit: u}})
 		require.NoError(d.t, err)
 	}
 	require.NoError(d.t, d.shard.Reach(&d.fx))
@@ -89,7 +89,7 @@ func (d *desk) clock(n bellows.CommitNumber) {
 // write changes row 0 of a table by record n.
 func (d *desk) write(n bellows.CommitNumber, of bellows.TableID) {
 	d.shard.Number(n)
-	p := d.shard.At(bellows.PartitionRef{Table: of})
+	p := d.shard.Lookup(bellows.PartitionRef{Table: of})
 	p.Accept(partition.Entry{Flush: flush{}, Chunk: &wire.Chunk{Pair: p.Pair(), Rows: []uint32{0},
 		Values: []float32{1}}, Number: n}, &d.fx)
 }
@@ -99,7 +99,7 @@ type flush struct{}
 
 func (flush) ID() bellows.FlushID { return bellows.FlushID{} }
 
-// TestAnswersWaitForTheGate has reads wait for a clock and behind an exclusive lease.
+// TestAnswersWaitForTheGate makes reads wait for a clock and for an exclusive lease.
 func TestAnswersWaitForTheGate(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, reads.Config{Max: 9, Unread: 1000})

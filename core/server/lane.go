@@ -218,7 +218,7 @@ func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 	}
 	for ref := range cfg.Route.All() {
 		if cfg.Route.Owner(ref).Lane == cfg.Self {
-			if err := l.shard.Own(ref); err != nil {
+			if err := l.shard.Fill(ref); err != nil {
 				return nil, err
 			}
 		}

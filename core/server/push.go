@@ -72,7 +72,7 @@ func (l *Lane) reserve(m *wire.Push) ([]uint32, error) {
 			continue
 		}
 		first := len(list)
-		rows, err := l.shard.At(c.Ref).State.Reserve(c.Keys, list)
+		rows, err := l.shard.Lookup(c.Ref).State.Reserve(c.Keys, list)
 		if err != nil {
 			return nil, err
 		}

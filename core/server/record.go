@@ -31,7 +31,7 @@ func (l *Lane) takeRecord(from wire.Address, r *wire.Record, out *wire.Outbox) {
 		return
 	}
 	l.flushes.Count(r.Flush) // every lane learns of every flush, so that gaps close
-	completed, err := l.shard.Commit(r.Results)
+	completed, err := l.shard.CountUnits(r.Results)
 	if err != nil {
 		l.breach(from, out, "record %d: %v", r.Number, err)
 		return
@@ -75,12 +75,12 @@ func (l *Lane) applyFlush(f *flush, out *wire.Outbox) {
 	m := f.push
 	for i := range m.Chunks {
 		c := &m.Chunks[i]
-		l.shard.At(c.Ref).Accept(partition.Entry{Flush: f, Chunk: c, Clock: m.Clock, Number: l.shard.Applied()}, &l.fx)
+		l.shard.Lookup(c.Ref).Accept(partition.Entry{Flush: f, Chunk: c, Clock: m.Clock, Number: l.shard.Applied()}, &l.fx)
 	}
 	var err error
 	for i := range m.Leases {
 		e := &m.Leases[i]
-		if err = l.shard.At(e.Ref).EndExclusive(f, e.Values, m.Clock, f.number, &l.fx); err != nil {
+		if err = l.shard.Lookup(e.Ref).EndExclusive(f, e.Values, m.Clock, f.number, &l.fx); err != nil {
 			break
 		}
 	}
@@ -130,7 +130,7 @@ func (l *Lane) closeFlush(f *flush) {
 // mayShow reports whether reads may see some of a recorded flush before all of it is visible.
 func (l *Lane) mayShow(f *flush) bool {
 	for i := range f.push.Chunks {
-		if !l.shard.At(f.push.Chunks[i].Ref).Barrier() {
+		if !l.shard.Lookup(f.push.Chunks[i].Ref).Barrier() {
 			return true
 		}
 	}

@@ -63,7 +63,7 @@ func (l *Lane) mustWait(e *wire.Envelope) bool {
 }
 
 func (l *Lane) awaits(p wire.Pair) bool {
-	t := l.shard.At(p.Ref)
+	t := l.shard.Lookup(p.Ref)
 	return t != nil && t.Awaited() && t.Generation == p.Generation
 }
 
@@ -214,7 +214,7 @@ func (l *Lane) reroute(from wire.Address, c *bellows.Control, out *wire.Outbox) 
 		l.admit(wire.ClientAt(c.Node))
 	case bellows.MovePartition:
 		ref := bellows.PartitionRef{Table: c.Table, Partition: c.Partition}
-		if t := l.shard.At(ref); t != nil && !t.Gone() {
+		if t := l.shard.Lookup(ref); t != nil && !t.Gone() {
 			l.lose(from, t, next.Owner(ref).Lane, out)
 		}
 		if next.Owner(ref).Lane == l.cfg.Self && !l.broken {

@@ -16,7 +16,7 @@ import (
 // Load replaces the state of a partition before the job starts, and Resume the clocks; or it brings the state of one that the lane was given while the job runs,
 // which is served then from the next step on.
 func (l *Lane) Load(ref bellows.PartitionRef, im *store.Image) error {
-	p := l.shard.At(ref)
+	p := l.shard.Lookup(ref)
 	err := p.State.Load(im)
 	if p.Awaited() {
 		var nobody wire.Outbox
@@ -27,7 +27,7 @@ func (l *Lane) Load(ref bellows.PartitionRef, im *store.Image) error {
 
 // LoadKept gives a partition the kept image of a saved run.
 func (l *Lane) LoadKept(ref bellows.PartitionRef, im *store.Image) {
-	l.shard.At(ref).State.LoadKept(im)
+	l.shard.Lookup(ref).State.LoadKept(im)
 }
 
 // Resume continues after the clocks that a saved run had completed.
@@ -49,13 +49,13 @@ func (l *Lane) takeCollect(from wire.Address, m *wire.Collect, out *wire.Outbox)
 			l.close(out)
 		}
 	}
-	l.ending.Ask(from, m, l.shard.Held())
+	l.ending.Ask(from, m, l.shard.Refs())
 }
 
 // Partition is the state of a partition that the lane owns, when the job is over and no task runs any
 // more. It fails for one whose exclusive lease never ended: its values are neither before nor after.
 func (l *Lane) Partition(ref bellows.PartitionRef) (store.Image, error) {
-	p := l.shard.At(ref)
+	p := l.shard.Lookup(ref)
 	switch {
 	case p == nil || p.Gone():
 		return store.Image{}, fmt.Errorf("partition %v is not at %v", ref, l.cfg.Self)
@@ -79,7 +79,7 @@ func (l *Lane) applyDeferred(p *partition.Partition) {
 // Kept is the image of a partition that the last Keep made, or nil. When the job is over that has
 // what a lease kept out whose holder died before it said that it had ended.
 func (l *Lane) Kept(ref bellows.PartitionRef) *store.Image {
-	p := l.shard.At(ref)
+	p := l.shard.Lookup(ref)
 	if p == nil || p.Gone() || p.Awaited() {
 		return nil
 	}

@@ -10,16 +10,16 @@ import (
 	"bellows/link/wire"
 )
 
-// At returns a partition of the job as this lane has it; nil: it never came here.
-func (s *Shard) At(ref bellows.PartitionRef) *partition.Partition {
+// Lookup returns a partition of the job as this lane has it; nil: it never came here.
+func (s *Shard) Lookup(ref bellows.PartitionRef) *partition.Partition {
 	return s.byNumber[s.cfg.Route.Number(ref)]
 }
 
 // Find returns the partition of a pair if this lane owns it at that generation. The error is route.ErrStale if
-// the partition has had another owner since, or this one anew: the sender is behind the route, and is answered
-// so. Any other error is of a pair that no route has had, which no peer names that keeps to the protocol.
+// the partition has had another owner since, or this one again: the sender does not know the route, and gets this
+// answer. Any other error is of a pair that no route has had, which no correct peer names.
 func (s *Shard) Find(p wire.Pair) (*partition.Partition, error) {
-	t, g := s.At(p.Ref), s.cfg.Route.Owner(p.Ref).Generation
+	t, g := s.Lookup(p.Ref), s.cfg.Route.Owner(p.Ref).Generation
 	switch {
 	case (t == nil || t.Gone()) && p.Generation >= g:
 		return nil, fmt.Errorf("partition %v is not at %v", p.Ref, s.cfg.Self)
@@ -38,11 +38,11 @@ func (s *Shard) Owns(p wire.Pair) error {
 }
 
 // Barrier reports whether the clocks of a partition's table become visible as a whole.
-func (s *Shard) Barrier(ref bellows.PartitionRef) bool { return s.At(ref).Barrier() }
+func (s *Shard) Barrier(ref bellows.PartitionRef) bool { return s.Lookup(ref).Barrier() }
 
 // MayEnd reports whether a client has the exclusive lease on a partition, and no flush ends it yet.
 func (s *Shard) MayEnd(ref bellows.PartitionRef, client wire.Address) bool {
-	return s.At(ref).Leases.MayEnd(client)
+	return s.Lookup(ref).Leases.MayEnd(client)
 }
 
 // Awaiting reports whether the state of any partition is still to come.
@@ -50,6 +50,6 @@ func (s *Shard) Awaiting() bool { return s.awaited > 0 }
 
 // Awaits reports whether the state of the partition of a pair is still to come.
 func (s *Shard) Awaits(p wire.Pair) bool {
-	t := s.At(p.Ref)
+	t := s.Lookup(p.Ref)
 	return t != nil && t.Awaited() && t.Generation == p.Generation
 }

@@ -10,11 +10,11 @@ import (
 	"bellows/table"
 )
 
-// What a record says of all partitions.
+// The parts of a record that concern all partitions.
 
-// Commit counts the units that a record has finished. It reports whether a clock is complete now. It fails for a
+// CountUnits counts the units that a record has finished. It reports whether a clock is complete now. It fails for a
 // unit that no split can have done.
-func (s *Shard) Commit(results []wire.Result) (completed bool, err error) {
+func (s *Shard) CountUnits(results []wire.Result) (completed bool, err error) {
 	before := s.progress.Complete()
 	for i := range results {
 		u := results[i].Unit
@@ -52,7 +52,7 @@ func (s *Shard) Cut() {
 	}
 }
 
-// Cuttable reports whether no partition is hidden from cuts by a lease whose holder works in place.
+// Cuttable reports whether no partition is hidden from cuts by a lease that is used in place.
 func (s *Shard) Cuttable() bool {
 	return !slices.ContainsFunc(s.owned, (*partition.Partition).HidesFromCuts)
 }
@@ -83,12 +83,12 @@ func (s *Shard) SetStaleness(t bellows.TableID, clocks int32, fx *partition.Effe
 // Hold notes what changes when a push is held: a second flush cannot end the leases that it ends.
 func (s *Shard) Hold(m *wire.Push) {
 	for i := range m.Leases {
-		s.At(m.Leases[i].Ref).Leases.Ending()
+		s.Lookup(m.Leases[i].Ref).Leases.Ending()
 	}
 	if planted.On("applied-when-held") {
 		for i := range m.Chunks {
 			c := &m.Chunks[i]
-			s.At(c.Ref).State.ApplyUnlogged(c)
+			s.Lookup(c.Ref).State.ApplyUnlogged(c)
 		}
 	}
 }

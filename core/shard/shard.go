@@ -44,7 +44,7 @@ type Shard struct {
 
 	owned    []*partition.Partition
 	byNumber []*partition.Partition // by route.Number; nil: it was never here
-	awaited  int                    // partitions that are the lane's and whose state is not here yet
+	awaited  int                    // partitions of the lane without their state
 }
 
 // New returns the shard of a lane that has no partition yet.
@@ -53,7 +53,7 @@ func New(c Config) *Shard {
 		byNumber: make([]*partition.Partition, c.Route.Partitions())}
 }
 
-// Route returns the route of now.
+// Route returns the current route.
 func (s *Shard) Route() *route.Route { return s.cfg.Route }
 
 // SetRoute replaces the route.
@@ -96,8 +96,8 @@ func (s *Shard) Resume(complete []bellows.Clock) error {
 // Owned returns the partitions that the lane owns. The list is the shard's.
 func (s *Shard) Owned() []*partition.Partition { return s.owned }
 
-// Own makes a partition that the route gives to the lane.
-func (s *Shard) Own(ref bellows.PartitionRef) error {
+// Fill makes a partition that the route gives to the lane.
+func (s *Shard) Fill(ref bellows.PartitionRef) error {
 	p, err := s.Make(ref, s.cfg.Blank)
 	if err == nil {
 		s.Add(p)
@@ -131,10 +131,10 @@ func (s *Shard) Add(p *partition.Partition) {
 
 // Await makes a partition of which nothing was copied here, by a record. Its state comes by Load.
 func (s *Shard) Await(ref bellows.PartitionRef) error {
-	if err := s.Own(ref); err != nil {
+	if err := s.Fill(ref); err != nil {
 		return err
 	}
-	s.At(ref).Await()
+	s.Lookup(ref).Await()
 	s.awaited++
 	return nil
 }
@@ -174,8 +174,8 @@ func (s *Shard) Expects() bool {
 		slices.ContainsFunc(s.owned, func(p *partition.Partition) bool { return p.Awaited() && p.In.Lost == "" })
 }
 
-// Held returns the names of the partitions that have not gone.
-func (s *Shard) Held() []bellows.PartitionRef {
+// Refs returns the names of the partitions that have not gone.
+func (s *Shard) Refs() []bellows.PartitionRef {
 	refs := make([]bellows.PartitionRef, 0, len(s.owned))
 	for _, p := range s.owned {
 		if !p.Gone() {
@@ -185,7 +185,7 @@ func (s *Shard) Held() []bellows.PartitionRef {
 	return refs
 }
 
-// Whole returns the partitions whose state is here, each with the newest record that concerns it.
+// Whole returns the partitions that have their state, each with the newest record that concerns it.
 func (s *Shard) Whole() (list []wire.Owned) {
 	for _, p := range s.owned {
 		if !p.Awaited() {

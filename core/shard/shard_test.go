@@ -34,7 +34,7 @@ func newShard(t *testing.T) *shard.Shard {
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }})
 	for ref := range r.All() {
 		if r.Owner(ref).Lane == self {
-			require.NoError(t, s.Own(ref))
+			require.NoError(t, s.Fill(ref))
 		}
 	}
 	return s
@@ -84,13 +84,13 @@ func TestOwnedIsInOrder(t *testing.T) {
 	if got := numbers(s); len(got) != 5 || !slices.IsSorted(got) || !slices.Contains(got, s.Route().Number(ref)) {
 		t.Errorf("with %v it owns %v", ref, got)
 	}
-	s.Remove(s.At(ref))
+	s.Remove(s.Lookup(ref))
 	if got := numbers(s); !slices.Equal(got, first) {
 		t.Errorf("without %v it owns %v", ref, got)
 	}
 }
 
-// TestFind looks up partitions by pairs of the past, of now and of no route.
+// TestFind looks up partitions by pairs of an earlier route, of the current route and of none.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	s := newShard(t)
@@ -123,12 +123,12 @@ func TestFind(t *testing.T) {
 	if err := s.Owns(wire.Pair{Ref: pair.Ref, Generation: 2}); err == nil || errors.Is(err, route.ErrStale) {
 		t.Errorf("at its next owner's generation: %v", err)
 	}
-	if got := s.Held(); len(got) != 3 || slices.Contains(got, pair.Ref) {
+	if got := s.Refs(); len(got) != 3 || slices.Contains(got, pair.Ref) {
 		t.Errorf("it holds %v", got)
 	}
 }
 
-// TestAwaiting has a shard wait for the state of two partitions: one comes, and the other leaves again.
+// TestAwaiting makes a shard wait for the state of two partitions: one comes, and the other leaves again.
 func TestAwaiting(t *testing.T) {
 	t.Parallel()
 	s := newShard(t)
@@ -144,7 +144,8 @@ func TestAwaiting(t *testing.T) {
 		} else {
 			require.NoError(t, s.Await(ref))
 		}
-		if p := s.At(ref); !s.Awaits(p.Pair()) || s.Awaits(wire.Pair{Ref: ref, Generation: 1}) || !s.Awaiting() || !s.Expects() {
+		p, other := s.Lookup(ref), wire.Pair{Ref: ref, Generation: 1}
+		if !s.Awaits(p.Pair()) || s.Awaits(other) || !s.Awaiting() || !s.Expects() {
 			t.Errorf("it does not wait for %v", ref)
 		}
 	}
@@ -166,7 +167,7 @@ func TestAwaiting(t *testing.T) {
 	}
 	waiting[1].In.Lost = "its owner is gone"
 	if s.Expects() || !s.Awaiting() {
-		t.Error("it expects a partition whose owner is gone")
+		t.Error("it expects a partition of an owner that is gone")
 	}
 	follow(t, s, s.Route().MovePartition(waiting[1].Ref, other))
 	s.Number(3)
@@ -186,14 +187,14 @@ func TestCommitCompletesClocks(t *testing.T) {
 		return []wire.Result{{Unit: bellows.Unit{Split: split, Clock: c, Items: bellows.Range{End: 1}}}}
 	}
 	s.Number(1)
-	if completed, err := s.Commit(done(0, 0)); completed || err != nil {
+	if completed, err := s.CountUnits(done(0, 0)); completed || err != nil {
 		t.Errorf("after one split: %v, %v", completed, err)
 	}
-	if _, err := s.Commit(done(0, 0)); err == nil {
+	if _, err := s.CountUnits(done(0, 0)); err == nil {
 		t.Error("it counts a unit twice")
 	}
 	s.Number(2)
-	completed, err := s.Commit(done(1, 0))
+	completed, err := s.CountUnits(done(1, 0))
 	if !completed || err != nil {
 		t.Errorf("after both splits: %v, %v", completed, err)
 	}
@@ -212,7 +213,7 @@ func TestCommitCompletesClocks(t *testing.T) {
 	}
 }
 
-// TestBeginContinuesAfterARecord begins at a record of a job that runs, with the staleness of then.
+// TestBeginContinuesAfterARecord begins at a record of a job that runs, with its staleness at that record.
 func TestBeginContinuesAfterARecord(t *testing.T) {
 	t.Parallel()
 	s := newShard(t)

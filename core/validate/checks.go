@@ -46,7 +46,9 @@ var checks = byKind(
 	checkOf(func(ck *Checker, e wire.Envelope, m *wire.Granted) *violation {
 		return ck.slab(e.From, "the partition", -1, m.Pair, m.Values)
 	}),
-	checkOf(func(ck *Checker, _ wire.Envelope, m *wire.Release) *violation { return ck.ref("the partition", -1, m.Ref) }),
+	checkOf(func(ck *Checker, _ wire.Envelope, m *wire.Release) *violation {
+		return ck.ref("the partition", -1, m.Ref)
+	}),
 	checkOf((*Checker).push),
 	checkOf(func(ck *Checker, e wire.Envelope, m *wire.Held) *violation { return ck.answer(e.To, m.Flush, m.Pairs) }),
 	checkOf(func(ck *Checker, e wire.Envelope, m *wire.Full) *violation { return ck.answer(e.To, m.Flush, m.Pairs) }),
@@ -58,7 +60,9 @@ var checks = byKind(
 		return ck.ref("the partition", -1, m.Ref)
 	}),
 	checkOf(func(ck *Checker, _ wire.Envelope, m *wire.Inquiry) *violation { return ck.waits(m.Incarnation, m.List) }).evenIdle(), // from a client that knows a newer route than this node
-	checkOf(func(ck *Checker, _ wire.Envelope, m *wire.Standing) *violation { return ck.waits(m.Incarnation, m.List) }),
+	checkOf(func(ck *Checker, _ wire.Envelope, m *wire.Standing) *violation {
+		return ck.waits(m.Incarnation, m.List)
+	}),
 	checkOf(func(ck *Checker, e wire.Envelope, m *wire.Done) *violation { return ck.done(e.From, m, true) }),
 	checkOf(func(ck *Checker, e wire.Envelope, m *wire.Computing) *violation {
 		return ck.unit(-1, m.Unit, !ck.ran(m.Unit.Split, e.From.Node), e.From.Node)
@@ -92,7 +96,9 @@ var checks = byKind(
 	anything[*wire.Collected](),
 	anything[*wire.Ready]().evenIdle(),
 	anything[*wire.Notice]().evenIdle(),
-	checkOf(func(ck *Checker, _ wire.Envelope, m *wire.Complaint) *violation { return ck.node("the node", -1, m.Node) }).evenIdle(),
+	checkOf(func(ck *Checker, _ wire.Envelope, m *wire.Complaint) *violation {
+		return ck.node("the node", -1, m.Node)
+	}).evenIdle(),
 	anything[*wire.Report]().evenIdle(),
 	checkOf((*Checker).piece),
 	checkOf(func(ck *Checker, _ wire.Envelope, m *wire.Taken) *violation {
@@ -105,7 +111,9 @@ var checks = byKind(
 		return cmp.Or(ck.ref("the partition", -1, m.Pair.Ref), within("how many bytes are copied", -1, int64(m.Copied), 0, int64(m.Of)))
 	}),
 	anything[*wire.Cut](),
-	checkOf(func(ck *Checker, _ wire.Envelope, m *wire.Shard) *violation { return ck.ref("the partition", -1, m.Ref) }),
+	checkOf(func(ck *Checker, _ wire.Envelope, m *wire.Shard) *violation {
+		return ck.ref("the partition", -1, m.Ref)
+	}),
 	checkOf((*Checker).route),
 	checkOf(func(ck *Checker, e wire.Envelope, m *wire.Stale) *violation {
 		if m.Flush == (bellows.FlushID{}) {
