@@ -68,6 +68,13 @@ func controlOf(m wire.Staleness) bellows.Control {
 // Staleness returns the changes of staleness, in order.
 func (a *Agenda) Staleness() []wire.Staleness { return a.staleness }
 
+// Override replaces the staleness of tables, which the job says, by what was changed.
+func (a *Agenda) Override(clocks []int32) {
+	for _, m := range a.staleness {
+		clocks[m.Table] = m.Clocks
+	}
+}
+
 // Records returns the records of the changes that a saved run has made.
 func (a *Agenda) Records() (list []bellows.Control) {
 	for _, m := range a.staleness {

@@ -50,6 +50,10 @@ func TestStalenessIsAnnouncedOnce(t *testing.T) {
 	if !slices.Equal(a.Staleness(), []wire.Staleness{first, second, first}) || len(a.Records()) != 3 {
 		t.Errorf("changes %v", a.Staleness())
 	}
+	clocks := []int32{7, 8, 9}
+	if a.Override(clocks); !slices.Equal(clocks, []int32{2, 4, 9}) {
+		t.Errorf("staleness %v", clocks)
+	}
 	if r := a.Records()[1]; r != (bellows.Control{Kind: bellows.SetStaleness, Clocks: 2}) {
 		t.Errorf("record %+v", r)
 	}

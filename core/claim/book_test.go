@@ -288,6 +288,9 @@ func TestTheSlowestSplitIsNamed(t *testing.T) {
 	culprit(151, 0, 0) // too old
 	report(0, 1, 900, 50)
 	culprit(50, 0, 1) // as long: the first
+	if name, splits := b.NameSlowest(r, 50, 100); name != "split 0 clock 1 on node 1" || splits != 2 {
+		t.Errorf("named %q, of %d", name, splits)
+	}
 	report(0, 1, 899, 50)
 	culprit(50, 1, 0)
 	report(1, 1, 1000, 50) // which is not dispatched

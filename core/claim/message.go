@@ -1,6 +1,8 @@
 package claim
 
 import (
+	"slices"
+
 	"bellows"
 	"bellows/core/planted"
 	"bellows/link/wire"
@@ -63,6 +65,24 @@ func (b *Book) Redispatch(s bellows.SplitID, to bellows.NodeID) {
 	for i := range b.out[s] {
 		c := &b.out[s][i]
 		b.messages.messageTo(to, c.Commit).Append(c.Unit, c.Args)
+	}
+}
+
+// RedispatchLost sends the claims of splits to their holders, after the node is lost that had them.
+func (b *Book) RedispatchLost(splits []bellows.SplitID, clients []wire.Address) {
+	for _, s := range splits {
+		if len(b.out[s]) == 0 || planted.On("units-of-the-lost-forgotten") {
+			continue
+		}
+		holder := b.out[s][0].Holder
+		b.Redispatch(s, holder)
+		if !planted.On("units-of-the-lost-run-twice") {
+			continue
+		}
+		other := func(a wire.Address) bool { return a.Node != holder }
+		if i := slices.IndexFunc(clients, other); i >= 0 {
+			b.Redispatch(s, clients[i].Node)
+		}
 	}
 }
 

@@ -114,3 +114,18 @@ func TestAPlanEndsWithItsSplit(t *testing.T) {
 		t.Error("the plan of another split is forgotten")
 	}
 }
+
+// TestRedispatchLost gives the splits of a node to others, and sends their claims there.
+func TestRedispatchLost(t *testing.T) {
+	b := newBook(t)
+	b.dispatch(0, 0, 1)
+	b.dispatch(0, 0, 1)
+	b.complete(1, unit(0, 0))
+	b.sent()
+	b.Rehome(0, 2, 6)
+	b.Rehome(1, 2, 7)
+	b.RedispatchLost([]bellows.SplitID{0, 1}, b.job.Clients)
+	b.expectSent("node 2: split 0 clock 1 items [10,12) [1 0] by record 6, term 3",
+		"node 2: split 0 clock 1 items [12,14) [1 0] by record 6, term 3",
+		"node 2: split 0 clock 1 items [14,16) [1 0] by record 6, term 3")
+}

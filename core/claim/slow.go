@@ -1,6 +1,8 @@
 package claim
 
 import (
+	"fmt"
+
 	"bellows"
 	"bellows/core/planted"
 	"bellows/core/route"
@@ -42,6 +44,14 @@ func (b *Book) Slowest() (s bellows.SplitID, clock bellows.Clock, splits int) {
 		}
 	}
 	return s, clock, splits
+}
+
+// NameSlowest names the unit that keeps the slowest split from the end of its clock (Culprit), and says how many splits
+// have a clock out.
+func (b *Book) NameSlowest(r *route.Route, nowMillis, youngMillis int64) (name string, splits int) {
+	s, clock, splits := b.Slowest()
+	s, clock = b.Culprit(s, clock, r, nowMillis, youngMillis)
+	return fmt.Sprintf("split %d clock %d on node %d", s, clock, r.Node(s)), splits
 }
 
 // Culprit returns which unit keeps a split from the end of a clock. It is the one that the split's node has computed

@@ -82,11 +82,11 @@ func (c *Controller) begin(fx *Effects) {
 		return
 	}
 	if c.recovery != nil {
-		if r := c.recovery; c.roster.AllReady() && !r.ready {
-			r.ready = true
-			c.waits.Restart(c.nowMillis)
-		}
 		if c.roster.AllReady() {
+			if !c.recovery.ready {
+				c.recovery.ready = true
+				c.waits.Restart(c.nowMillis)
+			}
 			c.ask(fx)
 		}
 		c.advance(fx)
@@ -236,7 +236,9 @@ func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
 		fx.notice(s)
 	}
 	if !c.ending.Begun() {
-		fx.notice(c.nameLeaver())
+		if c.recovery == nil {
+			fx.notice(c.roster.NameLeaver(nowMillis, c.cfg.Times.Notice))
+		}
 		if c.awaitCut(fx) && !planted.On("released-unconcluded") {
 			c.conclude(fx) // what waited for it
 		}

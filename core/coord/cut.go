@@ -135,6 +135,7 @@ func (c *Controller) lacking() string {
 	if list := progress.Open(); len(list) > 0 {
 		behind = list[0].Split
 	}
-	split, clock := c.culprit(behind, progress.Split(behind)+1)
+	split, clock := c.claims.Culprit(behind, progress.Split(behind)+1, c.roster.Route(), c.nowMillis,
+		2*c.cfg.Times.Notice)
 	return fmt.Sprintf("split %d clock %d on node %d", split, clock, c.roster.Route().Node(split))
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"bellows"
-	"bellows/core/planted"
 	"bellows/link/wire"
 )
 
@@ -25,22 +24,21 @@ func (c *machines) Broken(n bellows.NodeID, reason string) {
 // Lost tells the controller that a node is dead, and why: nothing is expected of it any more, and the
 // job ends if it needs the node.
 func (c *Controller) Lost(n bellows.NodeID, reason string, fx *Effects) {
-	fx.Era = c.cfg.Era
-	if c.mayHaveLeft(n) {
-		c.roster.Suspect(n, reason, 0)
-		return
-	}
-	c.lose(n, reason, false, fx)
+	c.declare(n, reason, false, fx)
 }
 
 // Mistrust tells the controller that a node has sent what cannot be: whatever it runs, the job ends.
 func (c *Controller) Mistrust(n bellows.NodeID, reason string, fx *Effects) {
-	fx.Era = c.cfg.Era
-	if c.mayHaveLeft(n) {
+	c.declare(n, reason, true, fx)
+}
+
+// declare declares a node lost, unless it may have left.
+func (c *Controller) declare(n bellows.NodeID, reason string, breach bool, fx *Effects) {
+	if fx.Era = c.cfg.Era; c.mayHaveLeft(n) {
 		c.roster.Suspect(n, reason, 0)
 		return
 	}
-	c.lose(n, reason, true, fx)
+	c.lose(n, reason, breach, fx)
 }
 
 // lose declares a node lost, once. A job that is ending waits for it no more, and one that has
@@ -94,7 +92,7 @@ type Buried struct {
 }
 
 // needs returns why the job cannot continue without a node; empty: it can.
-func (c *Controller) needs(n bellows.NodeID) string {
+func (c *membership) needs(n bellows.NodeID) string {
 	switch {
 	case !c.begun:
 		return "the job has not begun"
@@ -107,7 +105,7 @@ func (c *Controller) needs(n bellows.NodeID) string {
 // spares reports whether the job goes on without a node; or, where it is ending, whether its state comes together
 // without it: whoever else is lost then takes along what has no last word yet
 // (TestOfTwoWhoLoseEachOtherAtTheEndTheStateStays; planted: state-not-spared).
-func (c *Controller) spares(n bellows.NodeID) bool {
+func (c *membership) spares(n bellows.NodeID) bool {
 	if c.ending.Begun() {
 		return c.ending.Spares(n, c.roster)
 	}
@@ -137,20 +135,7 @@ func (c *Controller) removeLost(n bellows.NodeID, reason string, fx *Effects) {
 	slices.Sort(one.To)
 	c.claims.DropEarly(n)
 	c.log.Remove(wire.ClientAt(n))
-	for _, s := range one.Splits {
-		if planted.On("units-of-the-lost-forgotten") {
-			break
-		}
-		c.claims.Redispatch(s, c.roster.Route().Node(s))
-		if planted.On("units-of-the-lost-run-twice") {
-			for _, a := range c.roster.Clients() {
-				if a.Node != c.roster.Route().Node(s) {
-					c.claims.Redispatch(s, a.Node)
-					break
-				}
-			}
-		}
-	}
+	c.claims.RedispatchLost(one.Splits, c.roster.Clients())
 	fx.Buried = append(fx.Buried, one)
 	c.conclude(fx)
 }

@@ -70,17 +70,14 @@ func (c *membership) admit(a wire.Address, fx *Effects) error {
 // welcome sends the route and the progress of the job to an actor that begins. A controller that takes over sends them
 // to actors that have begun as well.
 func (c *membership) welcome(a wire.Address, whole []bellows.Control, fx *Effects) {
-	begin := &wire.Begin{Commit: c.log.Number(), Recorded: c.log.Recorded()}
-	begin.Complete = c.claims.Completed()
+	begin := &wire.Begin{Commit: c.log.Number(), Recorded: c.log.Recorded(), Complete: c.claims.Completed()}
 	if !planted.On("begins-without-units") {
 		begin.Open = c.claims.Progress().Open()
 	}
 	for i := range c.cfg.Tables {
 		begin.Staleness = append(begin.Staleness, int32(c.cfg.Tables[i].Consistency))
 	}
-	for _, m := range c.agenda.Staleness() {
-		begin.Staleness[m.Table] = m.Clocks
-	}
+	c.agenda.Override(begin.Staleness)
 	fx.Send(c.cfg.Controller, a, &wire.Route{Term: c.cfg.Term, Version: c.roster.Route().Version(), Changes: whole,
 		Begin: begin})
 }
@@ -109,15 +106,6 @@ func (c *membership) vacate(n bellows.NodeID, fx *Effects) {
 	if !slices.Contains(fx.Left, n) && c.roster.Vacate(n) {
 		fx.Left = append(fx.Left, n)
 	}
-}
-
-// nameLeaver returns a sentence about an actor that has been leaving for long; empty: none. The job continues
-// meanwhile.
-func (c *membership) nameLeaver() string {
-	if c.recovery != nil {
-		return ""
-	}
-	return c.roster.NameLeaver(c.nowMillis, c.cfg.Times.Notice)
 }
 
 // MovePartition begins to move a partition to another lane; an urgent move does not yield to other work. It takes

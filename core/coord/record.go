@@ -9,36 +9,24 @@ import (
 
 // control numbers a control record, unless the controller before has numbered it.
 func (c *machines) control(r bellows.Control) {
-	if c.repeats(r) {
-		c.log.Advance()
-		return
+	if c.recovery != nil {
+		known, err := c.recovery.Repeats(c.log.Number()+1, r)
+		if err != nil {
+			c.recovery.driver = errors.Join(c.recovery.driver, err)
+		}
+		if known {
+			c.log.Advance()
+			return
+		}
 	}
 	c.log.AppendControl(r)
 }
 
-// repeats reports whether a control record is one that the driver has asked for before.
-func (c *machines) repeats(r bellows.Control) bool {
-	if c.recovery == nil {
-		return false
-	}
-	known, err := c.recovery.Repeats(c.log.Number()+1, r)
-	if err != nil {
-		c.recovery.driver = errors.Join(c.recovery.driver, err)
-	}
-	return known
-}
-
-// tells reports whether the visits of the newest record are reported. During a replay, those are not that the
-// controller before has reported for certain.
-func (c *machines) tells() bool {
-	return c.recovery == nil || c.cfg.TellFrom > 0 && c.log.Number() >= c.cfg.TellFrom
-}
-
-// tellsEpochs reports whether an epoch that ends with the newest record is reported. An epoch is reported after the
-// visits up to its record, and the controller before may have reported only these. To report an epoch twice is
-// harmless.
-func (c *machines) tellsEpochs() bool {
-	return c.recovery == nil || c.cfg.TellFrom > 0 && c.log.Number()+1 >= c.cfg.TellFrom
+// tells reports whether a report that ends with the newest record is made. During a replay, those are not that the
+// previous controller has made for certain. An epoch is one record ahead of the visits: it is reported after the visits
+// up to its record, and the previous controller may have reported only these. To report an epoch twice is harmless.
+func (c *machines) tells(ahead bellows.CommitNumber) bool {
+	return c.recovery == nil || c.cfg.TellFrom > 0 && c.log.Number()+ahead >= c.cfg.TellFrom
 }
 
 // sendRecords sends every lane the records that have not left.

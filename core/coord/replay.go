@@ -53,7 +53,7 @@ func (c *training) replayFlush(one *wire.Record, fx *Effects) *Outcome {
 	c.log.Replay(one)
 	c.cut.Gather(one.Pairs, one.Results, c.agenda.Staleness())
 	c.roster.AddSent(one.Flush.Client, one.Sent)
-	if c.tells() {
+	if c.tells(0) {
 		c.log.AddVisits(one.Results, &fx.Told)
 	}
 	for i := range one.Results {

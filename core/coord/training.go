@@ -60,10 +60,9 @@ func (c *training) finishMove(s bellows.SplitID, fx *Effects) {
 		c.recordChange(change, fx)
 		c.claims.Rehome(s, to, c.log.Number())
 	}
-	if planted.On("recalled-forgotten") {
-		return
+	if !planted.On("recalled-forgotten") {
+		c.claims.Redispatch(s, c.roster.Route().Node(s))
 	}
-	c.claims.Redispatch(s, c.roster.Route().Node(s))
 }
 
 // tellDriver gives the driver the results of a flush that has just got its number, or got it earlier and is

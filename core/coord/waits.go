@@ -21,9 +21,7 @@ func (c *machines) awaitTasks() (sentence string, late *Outcome) {
 	if !name && !isLate {
 		return "", nil
 	}
-	behind, clock, out := c.claims.Slowest()
-	behind, clock = c.culprit(behind, clock)
-	who := fmt.Sprintf("split %d clock %d on node %d", behind, clock, c.roster.Route().Node(behind))
+	who, out := c.claims.NameSlowest(c.roster.Route(), c.nowMillis, 2*c.cfg.Times.Notice)
 	if isLate {
 		return "", &Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf(
 			"%s has not ended, and nothing has been committed for %.1f s", who, float64(waited)/1000)}
@@ -36,11 +34,6 @@ func (c *machines) awaitTasks() (sentence string, late *Outcome) {
 	}
 	return fmt.Sprintf("the job has waited %.1f s for %s, and gives up after %.1f s", float64(waited)/1000, who,
 		float64(c.cfg.Times.Task)/1000), nil
-}
-
-// culprit returns which unit keeps a split from the end of a clock, by what nodes have reported lately.
-func (c *machines) culprit(behind bellows.SplitID, clock bellows.Clock) (bellows.SplitID, bellows.Clock) {
-	return c.claims.Culprit(behind, clock, c.roster.Route(), c.nowMillis, 2*c.cfg.Times.Notice)
 }
 
 // awaitLanes returns a sentence about the lanes that keep the controller from continuing where the previous one has
