@@ -3,6 +3,7 @@ package node
 import (
 	"time"
 
+	"bellows/core/migration"
 	"bellows/core/server"
 	"bellows/link/fabric"
 	"bellows/link/wire"
@@ -26,7 +27,7 @@ const (
 // pace is of a lane that copies. Only the lane's step touches it.
 type pace struct {
 	lane interface { // server.Lane
-		CopyOf(from wire.Address, m *wire.Taken) server.CopyState
+		CopyOf(from wire.Address, m *wire.Taken) migration.CopyState
 	}
 	later func(rest time.Duration, e wire.Envelope)
 	since map[uint64]time.Time // by copy: when the lane heard last of it, and sent what followed
@@ -55,14 +56,14 @@ func (p *pace) waits(e wire.Envelope, m *wire.Taken) bool {
 	switch {
 	case p.held[m]:
 		delete(p.held, m)
-	case state == server.CopyUnderWay:
+	case state == migration.CopyUnderWay:
 		return true
-	case state == server.CopyRests:
+	case state == migration.CopyRests:
 		p.held[m] = true
 		p.later(min(restTimes*time.Since(p.since[m.Copy]), restMost), e)
 		return true
 	}
-	if state == server.CopyHurries {
+	if state == migration.CopyHurries {
 		delete(p.since, m.Copy)
 	} else {
 		p.since[m.Copy] = time.Now()

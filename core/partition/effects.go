@@ -31,6 +31,15 @@ func (fx *Effects) Reset() {
 	fx.Sends, fx.Applied = fx.Sends[:0], fx.Applied[:0]
 }
 
+// SendAll sends the messages in their order, and leaves the flushes.
+func (fx *Effects) SendAll(from wire.Address, out *wire.Outbox) {
+	for _, s := range fx.Sends {
+		out.Send(from, s.To, s.Message)
+	}
+	clear(fx.Sends)
+	fx.Sends = fx.Sends[:0]
+}
+
 func (fx *Effects) send(to wire.Address, m wire.Message) {
 	fx.Sends = append(fx.Sends, Send{to, m})
 }

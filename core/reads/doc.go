@@ -12,8 +12,8 @@
 // Nothing is lost by that: what is sent is what has changed since the last time, and not each change. Each
 // partition knows by positions in its log which rows those are (package partition).
 //
-// No wait is silent: a client that has waited for long asks what the lane has of its request, and Explain,
-// ExplainRelay and ExplainFlush name the nearest cause that a user can look at (package pending): the node that
+// No wait is silent: a client that has waited for long asks what the lane has of its request, and Explain names the
+// nearest cause that somebody can look at (package pending): the node that
 // has a lease, the split that is furthest back.
 //
 // All that leaves counts against the credit of its node (gate.Credits). The caller's duties: it asks nothing of

@@ -6,6 +6,7 @@ import (
 	"bellows/core/partition"
 	"bellows/core/pending"
 	"bellows/core/planted"
+	"bellows/core/prepare"
 	"bellows/core/route"
 	"bellows/core/shard"
 	"bellows/link/wire"
@@ -17,9 +18,28 @@ type Cause struct {
 	Who    uint32
 }
 
-// Explain returns what keeps a request of a client waiting. silent: the lane has not heard the controller for a
-// lease, and answers nothing.
-func (r *Reads) Explain(at *shard.Shard, who partition.Subscriber, request uint64, silent bool) Cause {
+// Explain fills in what keeps each thing waiting that a client waits for. silent: the lane has not heard the controller
+// for a lease, and answers nothing.
+func (r *Reads) Explain(
+	at *shard.Shard, flushes *prepare.Flushes, who partition.Subscriber, list []pending.Wait, silent bool,
+) {
+	for i := range list {
+		w, why := &list[i], Cause{}
+		switch w.Of {
+		case pending.Answer:
+			why = r.ExplainRequest(at, who, w.Number, silent)
+		case pending.Relay, pending.Clocks:
+			why = r.ExplainRelay(at, who, w)
+		case pending.Flush:
+			id := bellows.FlushID{Client: who.Address.Node, Incarnation: who.Incarnation, Seq: w.Number}
+			why = r.ExplainFlush(at, flushes, id, wire.Pair{Ref: w.Ref, Generation: w.Generation})
+		}
+		w.Behind, w.Who = why.Behind, why.Who
+	}
+}
+
+// ExplainRequest returns what keeps a request of a client waiting.
+func (r *Reads) ExplainRequest(at *shard.Shard, who partition.Subscriber, request uint64, silent bool) Cause {
 	ready := Cause{Behind: pending.Room} // what keeps an answer back that could be given
 	if silent {
 		ready.Behind = pending.Silence
@@ -110,8 +130,19 @@ func (r *Reads) ExplainRelay(at *shard.Shard, who partition.Subscriber, w *pendi
 	return Cause{Behind: pending.Record}
 }
 
-// ExplainFlush returns what keeps a recorded flush from being visible here.
-func (r *Reads) ExplainFlush(at *shard.Shard, id bellows.FlushID) Cause {
+// ExplainFlush returns what keeps the part of a flush that came with a pair from being visible here; if it is visible,
+// what keeps the rest of the flush. A flush that came in several pushes may have room for one and not for the other. A
+// flush of nothing has no pair.
+func (r *Reads) ExplainFlush(at *shard.Shard, flushes *prepare.Flushes, id bellows.FlushID, of wire.Pair) Cause {
+	if waits, asked := flushes.Waits(id, of); waits {
+		if asked {
+			return Cause{pending.Room, 1}
+		}
+		return Cause{Behind: pending.Room}
+	}
+	if flushes.Holds(id, of) {
+		return Cause{Behind: pending.Record}
+	}
 	for _, p := range at.Owned() {
 		switch leases, clock := p.WaitsFor(id); {
 		case leases:

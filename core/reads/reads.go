@@ -60,7 +60,7 @@ func New(c Config) *Reads {
 // Mark notes that a node has read up to a mark.
 func (r *Reads) Mark(from bellows.NodeID, m *wire.Mark) { r.credits.Take(from, m) }
 
-// Renew gives the next process of a client a credit of its own, and forgets the reads of those before.
+// Renew gives the next process of a client a credit of its own, and forgets the reads of earlier processes.
 func (r *Reads) Renew(who partition.Subscriber, at *shard.Shard) {
 	r.credits.Renew(who.Address.Node, who.Incarnation)
 	r.Forget(at, func(s partition.Subscriber) bool { return s.Address == who.Address })
@@ -87,10 +87,15 @@ func (r *Reads) Leave(ref bellows.PartitionRef, version bellows.RouteVersion, ou
 		if !slices.ContainsFunc(p.pull.Parts, func(q wire.PullPart) bool { return q.Ref == ref }) {
 			return false
 		}
-		out.Send(r.self, p.from, &wire.Stale{Route: version, Request: p.pull.Request})
+		r.Stale(p.from, p.pull.Request, version, out)
 		wire.Free(p.pull)
 		return true
 	})
+}
+
+// Stale refuses a request by an older route: the client makes it again by the current one.
+func (r *Reads) Stale(to wire.Address, request uint64, version bellows.RouteVersion, out *wire.Outbox) {
+	out.Send(r.self, to, &wire.Stale{Route: version, Request: request})
 }
 
 // Grant sends the leases on a partition that may be granted. They count against their nodes' credit as answers to
@@ -112,7 +117,7 @@ func (r *Reads) GrantAll(at *shard.Shard, out *wire.Outbox) {
 	}
 }
 
-// Answer is the answer to a read. Err is a breach by its client: it subscribes to more than it may.
+// Answer is the answer to a read. Err is set if its client subscribes to more than it may.
 type Answer struct {
 	To   wire.Address
 	Rows *wire.Rows

@@ -8,6 +8,7 @@ import (
 	"bellows/core/fence"
 	"bellows/core/partition"
 	"bellows/core/pending"
+	"bellows/core/prepare"
 	"bellows/core/reads"
 	"bellows/core/route"
 	"bellows/core/shard"
@@ -60,7 +61,7 @@ func (d *desk) pull(request uint64, of bellows.TableID, need bellows.Clock) *wir
 func (d *desk) park(m *wire.Pull) {
 	d.t.Helper()
 	if !d.reads.Park(client.Address, m) {
-		d.t.Fatal("there is no room for a read")
+		d.t.Fatal("a read finds no room")
 	}
 }
 
@@ -108,32 +109,32 @@ func TestAnswersWaitForTheGate(t *testing.T) {
 	if got := d.serve(); len(got) != 1 || got[0] != 2 {
 		t.Errorf("before the clock it answers %v", got)
 	}
-	why := d.reads.Explain(d.shard, client, 1, false)
+	why := d.reads.ExplainRequest(d.shard, client, 1, false)
 	if why.Behind != pending.Clock {
 		t.Errorf("the read waits for %v", why)
 	}
 	lease := &wire.Acquire{Request: 7, Pair: d.shard.Owned()[0].Pair(), Mode: wire.Exclusive,
 		Need: wire.Need{Clock: bellows.NoClock}}
 	if !d.shard.Owned()[0].Leases.Request(wire.ClientAt(2), lease, 9) {
-		t.Fatal("there is no room for a request")
+		t.Fatal("a request finds no room")
 	}
 	d.reads.GrantAll(d.shard, &d.out)
 	d.clock(1)
 	if got := d.serve(); len(got) != 0 {
 		t.Errorf("under a lease it answers %v", got)
 	}
-	if why := d.reads.Explain(d.shard, client, 1, false); why != (reads.Cause{Behind: pending.Lease, Who: 2}) {
+	if why := d.reads.ExplainRequest(d.shard, client, 1, false); why != (reads.Cause{Behind: pending.Lease, Who: 2}) {
 		t.Errorf("the read waits for %v", why)
 	}
 	var fx partition.Effects
 	require.NoError(t, d.shard.Owned()[0].EndExclusive(flush{}, make([]float32, 4), 0, 2, &fx))
-	if why := d.reads.Explain(d.shard, client, 1, true); why.Behind != pending.Silence {
+	if why := d.reads.ExplainRequest(d.shard, client, 1, true); why.Behind != pending.Silence {
 		t.Errorf("a lane that is cut keeps the read for %v", why)
 	}
 	if got := d.serve(); len(got) != 1 || got[0] != 1 {
 		t.Errorf("after the lease it answers %v", got)
 	}
-	if why := d.reads.Explain(d.shard, client, 1, false); why.Behind != pending.Nothing {
+	if why := d.reads.ExplainRequest(d.shard, client, 1, false); why.Behind != pending.Nothing {
 		t.Errorf("an answered read waits for %v", why)
 	}
 }
@@ -149,7 +150,7 @@ func TestParkIsBounded(t *testing.T) {
 	}
 	d.reads.Forget(d.shard, func(s partition.Subscriber) bool { return s.Incarnation > 1 })
 	if d.reads.Park(client.Address, d.pull(3, 0, 0)) {
-		t.Error("reads of a process that lives were forgotten")
+		t.Error("reads of a live process were forgotten")
 	}
 	d.reads.Forget(d.shard, func(s partition.Subscriber) bool { return s == client })
 	d.park(d.pull(3, 0, 0))
@@ -178,7 +179,7 @@ func TestAnswersWaitForCredit(t *testing.T) {
 	if got := d.serve(); len(got) != 1 {
 		t.Fatalf("it answers %v", got)
 	}
-	if why := d.reads.Explain(d.shard, client, 1, false); why.Behind != pending.Room {
+	if why := d.reads.ExplainRequest(d.shard, client, 1, false); why.Behind != pending.Room {
 		t.Errorf("the read waits for %v", why)
 	}
 	for _, e := range d.out.Envelopes {
@@ -252,7 +253,7 @@ func TestAnswersDoNotSubscribeStrangers(t *testing.T) {
 	m := d.pull(1, 1, bellows.NoClock)
 	m.Parts[0].Subscribe = true
 	if !d.reads.Park(wire.ClientAt(5), m) {
-		t.Fatal("there is no room for a read")
+		t.Fatal("a read finds no room")
 	}
 	if got := d.serve(); len(got) != 1 || len(d.shard.Owned()[1].Subscribers.List()) != 0 {
 		t.Errorf("it answers %v, and has %d subscribers", got, len(d.shard.Owned()[1].Subscribers.List()))
@@ -263,12 +264,13 @@ func TestAnswersDoNotSubscribeStrangers(t *testing.T) {
 func TestExplainFlush(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, reads.Config{Max: 9, Unread: 1000})
+	flushes := prepare.New(prepare.Config{Route: d.shard.Route(), Tables: make([]table.Schema, 2)})
 	d.write(1, 0)
-	if why := d.reads.ExplainFlush(d.shard, bellows.FlushID{}); why.Behind != pending.Clock {
+	if why := d.reads.ExplainFlush(d.shard, flushes, bellows.FlushID{}, wire.Pair{}); why.Behind != pending.Clock {
 		t.Errorf("it waits for %v", why)
 	}
 	d.clock(2)
-	if why := d.reads.ExplainFlush(d.shard, bellows.FlushID{}); why.Behind != pending.Nothing {
+	if why := d.reads.ExplainFlush(d.shard, flushes, bellows.FlushID{}, wire.Pair{}); why.Behind != pending.Nothing {
 		t.Errorf("after its clock it waits for %v", why)
 	}
 }

@@ -20,7 +20,7 @@ func (l *Lane) takeEnd(from wire.Address, m *wire.End, out *wire.Outbox) {
 	}
 	l.ending.TakeEnd(from, m)
 	for _, n := range m.Gone {
-		l.moves.forsake(n, l.cfg.Self.Node)
+		l.moves.Lose(n)
 	}
 	l.closeWhenAll(out)
 }
@@ -31,12 +31,6 @@ func (l *Lane) part(a wire.Address, out *wire.Outbox) {
 		l.reads.Forget(l.shard, func(s partition.Subscriber) bool { return s.Address == a })
 		l.closeWhenAll(out)
 	}
-}
-
-// leave begins the lane's end by a record that removes it.
-func (l *Lane) leave(c *bellows.Control, out *wire.Outbox) {
-	l.ending.Leave(*c)
-	l.closeWhenAll(out)
 }
 
 // loseClient parts from a client that is lost while the job continues, by a record, so that every lane does
@@ -59,28 +53,11 @@ func (l *Lane) loseClient(c *bellows.Control, out *wire.Outbox) {
 	}
 }
 
-// removedBy returns this lane's removal among changes of the route; nil: it is not there.
-func (l *Lane) removedBy(changes []bellows.Control) *bellows.Control {
-	for i := range changes {
-		if who, removed := l.shard.Route().Removed(changes[i]); removed && who == l.cfg.Self {
-			return &changes[i]
-		}
-	}
-	return nil
-}
-
 // takeCounts adds the final counts of a lane or client that was removed, if this lane is its successor.
 func (l *Lane) takeCounts(f closing.FinalCounts, out *wire.Outbox) {
 	if missed, added := l.ending.Adopt(f, l.shard.Route(), out); added {
 		l.flushes.Adopt(missed)
 		l.closeWhenAll(out)
-	}
-}
-
-// takeCountsAhead adds final counts that waited for the newest route.
-func (l *Lane) takeCountsAhead(out *wire.Outbox) {
-	for _, f := range l.ending.TakeAhead() {
-		l.takeCounts(f, out)
 	}
 }
 
@@ -94,12 +71,13 @@ func (l *Lane) closeWhenAll(out *wire.Outbox) {
 // close closes the lane. Flushes that are held and not recorded never count, nor do those that wait for room or for a
 // clock that will not complete.
 func (l *Lane) close(out *wire.Outbox) {
-	l.endCopies(out)
+	l.moves.End(out)
 	held := l.flushes.Release()
 	for i := range held {
 		switch f := &held[i]; {
 		case planted.On("held-applied-at-end"):
-			l.applyFlush(l.opened(f), out)
+			list := l.commits.Open(held[i:i+1], 0)
+			l.carry(f.From, l.commits.Apply(list[len(list)-1], l.shard, &l.fx), out)
 		case planted.On("held-counted-applied"):
 			l.ending.Count(0, l.flushes.Rows(f.Push), 0, &audit.Ledger{})
 		default:
@@ -110,20 +88,13 @@ func (l *Lane) close(out *wire.Outbox) {
 		l.flushes.DropWaiting()
 	}
 	if !planted.On("missed-uncounted") && !l.ending.Removed() {
-		l.countMissed()
+		countMissed(l.ending, l.flushes.Missed(), &l.clients)
 	}
 	for _, p := range l.shard.Owned() {
-		l.countPartition(p)
+		countPartition(l.ending, p)
 	}
 	l.ending.Close(l.flushes.Missed(), l.shard.Route(), out)
 }
-
-// Ending reports whether the controller, or a client, has told the lane that the job is over: so a node
-// without a client knows.
-func (l *Lane) Ending() bool { return l.ending.JobOver() }
-
-// Removed reports whether the lane takes part no more: its counts go to its successor.
-func (l *Lane) Removed() bool { return l.ending.Removed() }
 
 // TakesPart reports whether the lane is one of the job's by the records that it has.
 func (l *Lane) TakesPart() bool { return l.begun && !l.ending.Removed() }

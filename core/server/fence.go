@@ -86,6 +86,6 @@ func (l *Lane) takeFence(m *wire.Fence, out *wire.Outbox) {
 		p.Leases.Forget(leaser)
 		l.carry(wire.ClientAt(m.Node), p.ReleaseAll(leaser, &l.fx), out)
 	}
-	l.moves.forsake(m.Node, l.cfg.Self.Node)
+	l.moves.Lose(m.Node)
 	l.flushes.Admit(out)
 }

@@ -8,6 +8,7 @@ import (
 
 	"bellows"
 	"bellows/core"
+	"bellows/core/migration"
 	"bellows/core/route"
 	"bellows/core/server"
 	"bellows/core/store"
@@ -60,7 +61,7 @@ type ferry struct {
 	counts wire.Counts
 	keeps  int
 	over   bool // the clients have passed on the end
-	states map[server.CopyState]int
+	states map[migration.CopyState]int
 	told   map[uint64]uint64 // by move: how many bytes were there, as was told last
 }
 
@@ -77,7 +78,7 @@ type ferried struct {
 }
 
 func newFerry(t *testing.T, seed uint64, limits server.Limits) *ferry {
-	f := &ferry{Rand: rand.New(rand.NewPCG(seed, 9)), t: t, moves: map[bellows.PartitionRef]*wire.Handoff{}, leases: map[uint64]int{}, states: map[server.CopyState]int{}, told: map[uint64]uint64{}}
+	f := &ferry{Rand: rand.New(rand.NewPCG(seed, 9)), t: t, moves: map[bellows.PartitionRef]*wire.Handoff{}, leases: map[uint64]int{}, states: map[migration.CopyState]int{}, told: map[uint64]uint64{}}
 	job := ferryJob(ferryLanes)
 	f.route = job.Route
 	for i, a := range ferryLanes {
@@ -118,7 +119,7 @@ func (f *ferry) step(lane int, batch []wire.Envelope) {
 		}
 		state := f.lanes[lane].CopyOf(e.From, m)
 		f.states[state]++
-		return state == server.CopyUnderWay
+		return state == migration.CopyUnderWay
 	})
 	f.lanes[lane].Step(batch, &out)
 	for _, e := range out.Envelopes {
@@ -528,7 +529,7 @@ func (f *ferry) check(seed uint64) {
 // the driver keeps images and changes how far reads may lag. In the end everything is as at a lane that has had it all the time, and each row that was sent is accounted for once.
 func TestACopyHasTheSameBits(t *testing.T) {
 	t.Parallel()
-	flips, states := 0, map[server.CopyState]int{}
+	flips, states := 0, map[migration.CopyState]int{}
 	for seed := range uint64(400) {
 		limits := server.Limits{Slab: 1 + int(seed%5), Window: 1 + int(seed%7)*100}
 		if seed%11 == 0 {
@@ -572,7 +573,7 @@ func TestACopyHasTheSameBits(t *testing.T) {
 	if flips < 800 {
 		t.Errorf("only %d moves came to their end", flips)
 	}
-	for _, state := range []server.CopyState{server.CopyHurries, server.CopyBegins, server.CopyUnderWay, server.CopyRests} {
+	for _, state := range []migration.CopyState{migration.CopyHurries, migration.CopyBegins, migration.CopyUnderWay, migration.CopyRests} {
 		if states[state] < 100 {
 			t.Errorf("%d words were of a copy in state %d", states[state], state)
 		}

@@ -1,123 +1,24 @@
 package server
 
 import (
-	"cmp"
-	"errors"
-	"fmt"
 	"slices"
 
 	"bellows"
 	"bellows/core"
 	"bellows/core/checkpoint"
 	"bellows/core/closing"
+	"bellows/core/commits"
 	"bellows/core/fence"
-	"bellows/core/gate"
+	"bellows/core/migration"
 	"bellows/core/partition"
 	"bellows/core/planted"
 	"bellows/core/prepare"
 	"bellows/core/reads"
-	"bellows/core/route"
 	"bellows/core/shard"
 	"bellows/core/tail"
+	"bellows/core/waitlist"
 	"bellows/link/wire"
 )
-
-// Options are what is a lane's own beside its job. None of them changes a result.
-type Options struct {
-	// HeldBytesMax caps the bytes of flushes that are held and not recorded. Above it only a flush
-	// below all held ones, by (clock, node), is taken, and of each client at most one more than
-	// twice its splits. 0: no cap.
-	HeldBytesMax int
-	// KeySeed is a number that no peer knows, so that none can choose keys that fall on one place
-	// of an index (keys.Index). It changes nothing that is seen. 0: everybody knows it.
-	KeySeed uint64
-	Blank   bool // partitions are loaded before the first step (Load), and so not filled by their initialisers
-	Limits  Limits
-	// Follow, if it is set, is called with each partition that the lane makes, before its first change:
-	// readers of its log are attached there (partition.Log). They include copies that are sent here.
-	Follow func(*partition.Partition)
-}
-
-// config is what a lane is made of. Its Times have no lease where it is in one process with the
-// controller, and hears it.
-type config struct {
-	core.Job
-	Options
-	Self wire.Address
-}
-
-// Limits are what a lane bounds by itself. Each field is 0, for the default, or less than that,
-// which changes no result: tests make them small, to reach them.
-type Limits struct {
-	// Parked bounds the reads that wait at the lane, the flushes that wait for room there, and the
-	// requests for leases on a partition: by default 65,536, far more than the tasks of a job ask
-	// at once. Whoever asks for more breaks the protocol.
-	Parked int
-	// RelayWords is about how many words of four bytes go into one message of rows that come
-	// unasked: by default 4,194,304, so that none comes near the limit of a frame.
-	RelayWords int
-	// Commitments is how many flushes one message says to be committed: by default as many as it
-	// may have, wire.CommittedMost.
-	Commitments int
-	// Tail is how many bytes of records are kept for another controller, beyond which the oldest
-	// are let go: by default 4 MiB. A record of eight units takes 60. A job whose controller is
-	// saved more seldom cannot be recovered. Negative: none are kept, as where the controller and
-	// all lanes are one process, which nothing outlives.
-	Tail int
-	// Ahead is about how many bytes of pushes may wait for records of the route that they go by: by
-	// default 32 MiB. What comes above is refused as stale, and so comes again: a lane that is so
-	// far behind takes no more memory.
-	Ahead int
-	// Unread is about how many words of four bytes may be on their way to another node before it is
-	// sent more: by default 8 Mi, 32 MiB. Less makes questions of a node wait that is slow to read;
-	// more is memory here for each node that does not read.
-	Unread int
-	// Digits is how many new keys of a partition are sorted digit by digit: by default as many as
-	// package store finds worth it.
-	Digits int
-	// Slab is how many values of a partition go into one message of its state: by default as many
-	// as checkpoint.Sender has it, and 65,536 where the partition goes to another lane.
-	Slab int
-	// Window is how many bytes of rows may be on their way to a lane that is to own their
-	// partition: by default 1 MiB, little beside what training sends.
-	Window int
-	// Behind is how many bytes of what changes a partition may be on their way to such a lane: by
-	// default 1 GiB. Above that the move is given up.
-	Behind int
-	// Log is how many bytes of changes a partition keeps for the slowest cursor over its log: by
-	// default partition.LogMax. Above that the cursor is lost, and its owner starts over.
-	Log int
-	// Copies is how many bytes a cut may take here, of what has changed since: by default 1 GiB.
-	// Above that the cut is given up.
-	Copies int
-}
-
-// The defaults of Limits; that of Commitments is wire's.
-const (
-	parkedMax  = 1 << 16
-	relayMost  = 4 << 20
-	unreadMost = 8 << 20
-	aheadMost  = 32 << 20
-
-	handoffSlab   = 64 << 10
-	handoffWindow = 1 << 20
-	handoffBehind = 1 << 30
-
-	copiesMost = 1 << 30
-)
-
-// orDefault is the limits as they apply.
-func (l Limits) orDefault() Limits {
-	l.Parked = cmp.Or(l.Parked, parkedMax)
-	l.RelayWords = cmp.Or(l.RelayWords, relayMost)
-	l.Commitments = cmp.Or(l.Commitments, wire.CommittedMost)
-	l.Unread = cmp.Or(l.Unread, unreadMost)
-	l.Tail = cmp.Or(l.Tail, tail.BytesMost)
-	l.Ahead = cmp.Or(l.Ahead, aheadMost)
-	l.Copies = cmp.Or(l.Copies, copiesMost)
-	l.Window, l.Behind = cmp.Or(l.Window, handoffWindow), cmp.Or(l.Behind, handoffBehind)
-	return l
-}
 
 // Lane holds the partitions that the route gives to its address: it serves reads and leases of
 // them, and is a participant of the commit protocol: it holds what is pushed (its vote), unseen,
@@ -153,41 +54,21 @@ func (l Limits) orDefault() Limits {
 // (docs/decisions/0022).
 type Lane struct {
 	cfg config
+	view
+	tail tail.Tail // what was recorded last
 
-	// What is recorded.
-	tail tail.Tail
-
-	// What is here.
-	shard *shard.Shard
-
-	// Under way.
-	flushes *prepare.Flushes // that have no number
+	flushes *prepare.Flushes // without a number
 	reads   *reads.Reads
-
-	// Of the message or the step that is being taken, and memory that is used again.
-	news      []news   // what has been committed
-	numbered  []*flush // by the record
-	spare     []*flush
-	spareRows [][]uint32
-	fx        partition.Effects
+	ahead   *waitlist.List // messages by a newer route
+	cuts    checkpoint.Giver
 
 	// Whose messages are taken.
-	terms   fence.Terms
 	clients fence.Clients
 	silence fence.Silence
 
-	// The route: what waits for newer ones.
 	begun bool              // it takes part by the route; before that it knows no records
-	added []bellows.Control // who takes part since the job's beginning, or did: he may be leaving
-	ahead []ahead
-
-	moves moves
-	cuts  checkpoint.Giver
-
-	// The end.
-	ending    *closing.Closing
-	broken    bool            // only the end counts any more
-	complaint *wire.Complaint // why: somebody sent what cannot be
+	added []bellows.Control // additions of lanes and clients since the job's beginning; some may be leaving
+	fault fault
 }
 
 // NewLane makes the lane whose address in the job is self, with its partitions filled by their initialisers, or Blank.
@@ -200,7 +81,8 @@ func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 		cfg.Times = cfg.Times.Or()
 	}
 	cfg.Limits = cfg.Limits.orDefault()
-	l := &Lane{cfg: cfg, ending: closing.New(self, cfg.Controller, len(cfg.Tables), cfg.Limits.Slab)}
+	l := &Lane{cfg: cfg, fault: fault{self: self, controller: cfg.Controller}}
+	l.self, l.ending = self, closing.New(self, cfg.Controller, len(cfg.Tables), cfg.Limits.Slab)
 	l.shard = shard.New(shard.Config{Self: self, Tables: slices.Clone(cfg.Tables), Route: cfg.Route, Items: cfg.Items,
 		KeySeed: cfg.KeySeed, Blank: cfg.Blank, Digits: cfg.Limits.Digits, LogMax: cfg.Limits.Log, Cuts: &l.cuts,
 		Follow: cfg.Follow})
@@ -208,7 +90,10 @@ func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 		HeldBytesMax: cfg.HeldBytesMax, WaitingMax: cfg.Limits.Parked})
 	l.reads = reads.New(reads.Config{Self: self, Max: cfg.Limits.Parked, RelayWords: cfg.Limits.RelayWords,
 		Unread: cfg.Limits.Unread})
+	l.commits = commits.New(self, cfg.Limits.Commitments)
+	l.ahead = waitlist.New(cfg.Limits.Parked, cfg.Limits.Ahead)
 	l.cuts.Most = cfg.Limits.Copies
+	l.moves = migration.New(self, cfg.Controller, cfg.Limits.migration())
 	for _, a := range cfg.Clients {
 		l.clients.Add(a, cfg.Incarnation(a))
 		l.ending.AddClient(a)
@@ -228,7 +113,7 @@ func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 
 // Step takes messages in the order in which they arrived and appends the answers to out.
 //
-// The order within a step is part of the protocol. Each message is followed by tell, so that a
+// The order within a step is part of the protocol. Commits are sent after each message, so that a
 // client knows the number of a flush before any row that shows it leaves, on the same link
 // (docs/decisions/0007). Rows to subscribers leave before the answers to reads; both once for the
 // whole batch, so that a clock that many messages complete is one message a client.
@@ -237,17 +122,19 @@ func (l *Lane) Step(batch []wire.Envelope, out *wire.Outbox) {
 	for _, e := range batch {
 		if own := e.Kind() == 0; own || e.IsOfEra(l.cfg.Era) { // what never travels is of this node and of now
 			l.take(e, out)
-			l.tell(out)
+			l.commits.Send(out)
 		}
 	}
 	l.takeAhead(out)
-	if !l.broken {
+	if !l.fault.broken() {
 		l.takeOffers(out)
 		l.serve(out)
 		l.stream(out)
-		l.tellCut(out)
+		for _, m := range l.cuts.Say(l.shard.Cuttable) {
+			out.Send(l.cfg.Self, l.cfg.Controller, m)
+		}
 	}
-	l.tellTaken(out)
+	l.moves.Report(out)
 	l.ending.Send(l, out)
 }
 
@@ -275,7 +162,7 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 		l.Tick(m.NowMillis, m.Heard, out)
 		return
 	case *wire.Taken:
-		if !l.broken {
+		if !l.fault.broken() {
 			l.takeTaken(e.From, m, out)
 		}
 		return
@@ -286,10 +173,12 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 		}
 		return
 	}
-	if _, end := e.Message.(*wire.End); l.broken && !end {
+	if _, end := e.Message.(*wire.End); l.fault.broken() && !end {
 		return
 	}
-	if l.isAhead(&e) {
+	// A message of a client waits if it must, or if an earlier message of that client waits.
+	if e.From.Role == wire.Client && !l.ending.Closing() &&
+		(!l.begun || l.ahead.Has(e.From) || waitlist.MustWait(&e, l.shard, &l.clients)) {
 		l.keepAhead(e, out)
 		return
 	}
@@ -304,11 +193,11 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 				m.List = m.List[:i]
 				break
 			}
-			if !l.broken {
+			if !l.fault.broken() {
 				l.takeRecord(e.From, &m.List[i], out)
 			}
 		}
-		if !l.broken { // by what it has
+		if !l.fault.broken() { // by what it has
 			l.tail.Add(m, l.cfg.Limits.Tail)
 			l.tail.Forget(m.Keep)
 		}
@@ -329,7 +218,7 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	case *wire.Fence:
 		l.takeFence(m, out)
 	case *wire.Handoff:
-		l.takeHandoff(m, out)
+		l.moves.TakeHandoff(m, l.shard, &l.fx, out)
 	case *wire.Piece:
 		l.takePiece(e.From, m, out)
 	case *wire.Cut:
@@ -344,48 +233,3 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 		l.takeEnd(e.From, m, out)
 	}
 }
-
-// refuse answers a question that is not served: it is to be asked again by another route, or can never be.
-func (l *Lane) refuse(to wire.Address, request uint64, err error, out *wire.Outbox) {
-	if err == route.ErrStale {
-		out.Send(l.cfg.Self, to, &wire.Stale{Route: l.shard.Route().Version(), Request: request})
-		return
-	}
-	out.Send(l.cfg.Self, to, refusal(bellows.FlushID{}, err))
-}
-
-// refusal is the answer to a request that cannot be served, ever. One that nobody classified comes from a
-// peer of another time or kind.
-func refusal(f bellows.FlushID, err error) *wire.Refused {
-	r := &wire.Refused{Flush: f, Kind: bellows.Lost, Reason: err.Error()}
-	if e := (*bellows.Error)(nil); errors.As(err, &e) {
-		r.Kind = e.Kind
-	}
-	return r
-}
-
-// breach ends the lane's work: what it was sent cannot be.
-func (l *Lane) breach(from wire.Address, out *wire.Outbox, format string, args ...any) {
-	if l.broken {
-		return
-	}
-	l.broken = true
-	l.complaint = &wire.Complaint{Node: from.Node, Breach: true, Reason: fmt.Sprintf("%v cannot go on with what %v sent: %s", l.cfg.Self, from, fmt.Sprintf(format, args...))}
-	l.complain(out)
-}
-
-// complain tells the controller, and each that follows it, why the lane does not go on
-// (TestALaneComplainsToEachController).
-func (l *Lane) complain(out *wire.Outbox) {
-	said := *l.complaint
-	out.Send(l.cfg.Self, l.cfg.Controller, &said)
-}
-
-// Progress is how far the job has come by the records taken.
-func (l *Lane) Progress() *gate.Progress { return l.shard.Progress() }
-
-// Refused returns how many messages of earlier controllers the lane has dropped.
-func (l *Lane) Refused() int { return l.terms.Dropped() }
-
-// Applied is the number of the last record taken.
-func (l *Lane) Applied() bellows.CommitNumber { return l.shard.Applied() }

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"bellows/core/closing"
+	"bellows/core/fence"
 	"bellows/core/partition"
 	"bellows/core/planted"
 	"bellows/link/wire"
@@ -13,20 +15,19 @@ import (
 
 // countMissed counts, when nothing more can come, the parts that have never counted. Those of a client
 // that is not the job's, of an earlier process, and of a client that was lost are in no account.
-func (l *Lane) countMissed() {
-	list := l.flushes.Missed()
+func countMissed(ending *closing.Closing, list []wire.Missed, clients *fence.Clients) {
 	for i := range list {
 		id := list[i].Flush
-		newest := l.clients.Newest(wire.ClientAt(id.Client))
-		if newest == 0 || id.Incarnation < newest || l.ending.Lost(id.Client) && !planted.On("lost-missed-counted") {
+		newest := clients.Newest(wire.ClientAt(id.Client))
+		if newest == 0 || id.Incarnation < newest || ending.Lost(id.Client) && !planted.On("lost-missed-counted") {
 			continue
 		}
-		l.ending.Drop(&list[i])
+		ending.Drop(&list[i])
 	}
 }
 
 // countPartition adds what a partition has counted while it was this lane's.
-func (l *Lane) countPartition(p *partition.Partition) {
+func countPartition(ending *closing.Closing, p *partition.Partition) {
 	ledger, applied, dropped := p.Count()
-	l.ending.Count(p.Ref.Table, applied, dropped, &ledger)
+	ending.Count(p.Ref.Table, applied, dropped, &ledger)
 }

@@ -19,9 +19,7 @@ func (l *Lane) takeQuery(from wire.Address, m *wire.Query, out *wire.Outbox) {
 	h.Gone = l.clients.Fences()
 	h.End = l.ending.End()
 	out.Send(l.cfg.Self, from, h)
-	if l.complaint != nil {
-		l.complain(out)
-	}
+	l.fault.complain(out)
 	if m.From > 0 {
 		l.tail.Since(m.From, l.terms.Highest(), func(r *wire.Records) { out.Send(l.cfg.Self, from, r) })
 	}

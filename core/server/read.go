@@ -3,11 +3,8 @@ package server
 import (
 	"slices"
 
-	"bellows"
 	"bellows/core/partition"
-	"bellows/core/pending"
 	"bellows/core/planted"
-	"bellows/core/reads"
 	"bellows/link/wire"
 )
 
@@ -28,7 +25,7 @@ func (l *Lane) takePull(from wire.Address, m *wire.Pull, out *wire.Outbox) {
 		}
 	}
 	if !l.reads.Park(from, m) {
-		l.breach(from, out, "%d reads wait already", l.cfg.Limits.Parked)
+		l.fault.breach(from, out, "%d reads wait already", l.cfg.Limits.Parked)
 	}
 }
 
@@ -41,7 +38,7 @@ func (l *Lane) takeAcquire(from wire.Address, m *wire.Acquire, out *wire.Outbox)
 		return
 	}
 	if !p.Leases.Request(from, m, l.cfg.Limits.Parked) {
-		l.breach(from, out, "%d requests for leases on %v wait already", l.cfg.Limits.Parked, p.Ref)
+		l.fault.breach(from, out, "%d requests for leases on %v wait already", l.cfg.Limits.Parked, p.Ref)
 	}
 }
 
@@ -53,7 +50,7 @@ func (l *Lane) takeRelease(from wire.Address, m *wire.Release, out *wire.Outbox)
 	}
 	released, err := p.Release(from, &l.fx)
 	if !released {
-		l.breach(from, out, "it releases a lease on %v that it does not have", p.Ref)
+		l.fault.breach(from, out, "it releases a lease on %v that it does not have", p.Ref)
 	}
 	l.carry(from, err, out)
 }
@@ -72,7 +69,7 @@ func (l *Lane) serve(out *wire.Outbox) {
 	l.reads.GrantAll(l.shard, out)
 	for a := range l.reads.Answers(l.shard, &l.clients) {
 		if a.Err != nil {
-			l.breach(a.To, out, "%v", a.Err)
+			l.fault.breach(a.To, out, "%v", a.Err)
 		}
 		l.reads.Send(a, out)
 	}
@@ -91,34 +88,6 @@ func (l *Lane) takeInquiry(from wire.Address, m *wire.Inquiry, out *wire.Outbox)
 		return
 	}
 	a := &wire.Standing{Incarnation: m.Incarnation, List: slices.Clone(m.List)}
-	for i := range a.List {
-		w, why := &a.List[i], reads.Cause{}
-		switch w.Of {
-		case pending.Answer:
-			why = l.reads.Explain(l.shard, who, w.Number, l.silence.Cut)
-		case pending.Relay, pending.Clocks:
-			why = l.reads.ExplainRelay(l.shard, who, w)
-		case pending.Flush:
-			why = l.explainFlush(bellows.FlushID{Client: from.Node, Incarnation: m.Incarnation, Seq: w.Number},
-				wire.Pair{Ref: w.Ref, Generation: w.Generation})
-		}
-		w.Behind, w.Who = why.Behind, why.Who
-	}
+	l.reads.Explain(l.shard, l.flushes, who, a.List, l.silence.Cut)
 	out.Send(l.cfg.Self, from, a)
-}
-
-// explainFlush returns what keeps the part of a flush that came with a pair from being visible here; if it is visible,
-// what keeps the rest of the flush. A flush that came in several pushes may have room for one and not for
-// the other. A flush of nothing has no pair.
-func (l *Lane) explainFlush(id bellows.FlushID, of wire.Pair) reads.Cause {
-	if waits, asked := l.flushes.Waits(id, of); waits {
-		if asked {
-			return reads.Cause{Behind: pending.Room, Who: 1}
-		}
-		return reads.Cause{Behind: pending.Room}
-	}
-	if l.flushes.Holds(id, of) {
-		return reads.Cause{Behind: pending.Record}
-	}
-	return l.reads.ExplainFlush(l.shard, id)
 }

@@ -56,12 +56,12 @@ func TestACopyThatIsGivenUpTakesNoMemory(t *testing.T) {
 	s := handoff.NewSource(&wire.Handoff{Term: 1, Number: 1, Pair: wire.Pair{Generation: 1}, Node: 1}, 1, handoff.Limits{Slab: 4, Window: 150, Behind: 1000})
 	var out wire.Outbox
 	l.Step([]wire.Envelope{{From: from, To: at, Message: s.Offer(0)}}, &out)
-	if len(l.moves.in) != 1 {
-		t.Fatalf("it has %d copies of what it was offered: %v", len(l.moves.in), out.Envelopes)
+	if l.moves.Incoming() != 1 {
+		t.Fatalf("it has %d copies of what it was offered: %v", l.moves.Incoming(), out.Envelopes)
 	}
 	s.Begin(false)
 	l.Step([]wire.Envelope{{From: from, To: at, Message: s.Void()}}, &out)
-	if len(l.moves.in) != 0 {
+	if l.moves.Incoming() != 0 {
 		t.Error("it keeps a copy that was given up")
 	}
 }

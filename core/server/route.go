@@ -6,141 +6,69 @@ import (
 	"bellows"
 	"bellows/core/partition"
 	"bellows/core/planted"
-	"bellows/core/prepare"
 	"bellows/core/route"
+	"bellows/core/waitlist"
 	"bellows/link/wire"
 )
 
-// A lane goes by the route as its records make it. A client may be ahead of it, or behind:
+// A lane goes by the route as its records make it. A client may have a newer one: what it asks or pushes by that waits
+// (package waitlist; TestWhatIsAheadOfTheRouteWaits). A message that names a partition at an older
+// generation is refused by wire.Stale: nothing of it is taken, and the client makes it again (TestWhoIsBehindTheRouteIsTold). A pair
+// that no route of the job has had is a breach of the protocol.
 //
-// What a client asks or pushes by a newer route waits until the lane has taken the records that
-// make that route, and so does all that this client says behind it
-// (TestWhatIsAheadOfTheRouteWaits). What names a partition at an older generation than that of now
-// is refused by wire.Stale: nothing of it is taken, and the client makes it again
-// (TestWhoIsBehindTheRouteIsTold). A pair that no route of the job has had is a breach of the
-// protocol.
-//
-// A lane that the job's route does not have begins when the controller says so, behind the record
-// that adds it (TestALaneBeginsAtARecord). A partition that another lane gets is not served from
-// that record on; what was recorded of it before is still applied here. One that this lane gets is
-// served when its state has come (handoff.go; Load).
+// A lane that is not in the first route begins with a message of the controller, after the record that adds it
+// (TestALaneBeginsAtARecord). A partition that another lane gets is not served from that record on; what was recorded of
+// it before is still applied here. One that this lane gets is served when its state has come (handoff.go; Load).
 
-// ahead is a message by a route that the lane does not know yet, or about a partition that is not here yet; or, of a push for which there was no room, what is
-// said of it when the lane has caught up. Turned down: to say so at once, upon which the client, whose route is newer, sends it again at once.
-type ahead struct {
-	envelope wire.Envelope
-	bytes    int
-	refused  *wire.Stale // nil: the message is here
-}
-
-// isAhead reports whether a message of a client must wait: by itself, or since something of the same client waits. So a client's messages are taken in the order
-// in which it sent them, as if it had sent them later.
-func (l *Lane) isAhead(e *wire.Envelope) bool {
-	if e.From.Role != wire.Client || l.ending.Closing() {
-		return false
-	}
-	if !l.begun || len(l.ahead) > 0 && slices.ContainsFunc(l.ahead, func(a ahead) bool { return a.envelope.From == e.From }) {
-		return true
-	}
-	return l.mustWait(e)
-}
-
-// mustWait reports whether a message is by a newer route, or about a partition that is not here yet. What is of a process that is no more waits for nothing.
-func (l *Lane) mustWait(e *wire.Envelope) bool {
-	v := l.shard.Route().Version()
-	if planted.On("route-version-ignored") {
-		return false
-	}
-	switch m := e.Message.(type) {
-	case *wire.Pull:
-		return m.Route > v || l.shard.Awaiting() && slices.ContainsFunc(m.Parts, func(p wire.PullPart) bool { return l.shard.Awaits(p.Pair) })
-	case *wire.Acquire:
-		return m.Route > v || l.shard.Awaiting() && l.shard.Awaits(m.Pair)
-	case *wire.Push:
-		return m.Route > v && !l.clients.Outlived(e.From, m.Flush.Incarnation) || l.shard.Awaiting() && slices.ContainsFunc(prepare.Pairs(m), l.shard.Awaits)
-	}
-	return false
-}
-
-func (l *Lane) awaits(p wire.Pair) bool {
-	t := l.shard.Lookup(p.Ref)
-	return t != nil && t.Awaited() && t.Generation == p.Generation
-}
-
-// keepAhead keeps a message, if there is room. Else a push is refused as stale, though it is not, so that its client sends it again. That is said when the lane
-// has moved on (takeAhead), and not at once: the client, whose route is newer, would send it at once. Only where even the list of what is to be said is full there
-// is no other way.
+// keepAhead keeps a message that must wait, if there is room, and refuses it otherwise.
 func (l *Lane) keepAhead(e wire.Envelope, out *wire.Outbox) {
-	one, all, full := ahead{envelope: e}, 0, len(l.ahead) >= l.cfg.Limits.Parked
-	for _, a := range l.ahead {
-		all += a.bytes
+	verdict := l.ahead.Keep(e)
+	if verdict == waitlist.Kept {
+		return
 	}
 	switch m := e.Message.(type) {
 	case *wire.Push:
-		one.bytes = prepare.Bytes(m)
-		for i := range m.Leases {
-			one.bytes += 4 * len(m.Leases[i].Values)
-		}
-		nothing := len(m.Chunks)+len(m.Leases) == 0 && !planted.On("nothing-refused") // it has no pairs to be refused by, and takes no memory to speak of
-		above := all > 0 && all+one.bytes > l.cfg.Limits.Ahead && !nothing
-		if !above && !full {
-			break
-		}
 		refused := l.flushes.StaleOf(m)
 		if err := l.flushes.Drop(m); err != nil {
-			l.breach(e.From, out, "%v", err)
+			l.fault.breach(e.From, out, "%v", err)
 			return
 		}
-		if full {
+		if verdict == waitlist.Full {
 			l.flushes.SayStale(e.From, refused, out)
 			return
 		}
-		one = ahead{envelope: wire.Envelope{From: e.From}, refused: refused}
+		l.ahead.Refuse(e.From, refused)
 	case *wire.Pull:
-		if full {
-			l.refuse(e.From, m.Request, route.ErrStale, out)
-			return
-		}
+		l.refuse(e.From, m.Request, route.ErrStale, out)
 	case *wire.Acquire:
-		if full {
-			l.refuse(e.From, m.Request, route.ErrStale, out)
-			return
-		}
+		l.refuse(e.From, m.Request, route.ErrStale, out)
 	}
-	l.ahead = append(l.ahead, one)
 }
 
 // takeAhead takes what need not wait any more, in the order in which it came. What still must is kept again by take.
 func (l *Lane) takeAhead(out *wire.Outbox) {
-	if len(l.ahead) == 0 || !l.begun || l.broken {
+	if l.ahead.Empty() || !l.begun || l.fault.broken() {
 		return
 	}
-	list := l.ahead
-	l.ahead = nil
-	for _, a := range list {
+	for _, a := range l.ahead.Take() {
 		switch {
-		case a.refused == nil:
-			l.take(a.envelope, out)
-			l.tell(out)
-		case len(l.ahead) > 0 && a.refused.Route == l.shard.Route().Version():
-			l.ahead = append(l.ahead, a) // it is no further
-		default:
-			a.refused.Route = l.shard.Route().Version()
-			l.flushes.SayStale(a.envelope.From, a.refused, out)
+		case a.Refused == nil:
+			l.take(a.Envelope, out)
+			l.commits.Send(out)
+		case !l.ahead.Again(a, l.shard.Route().Version()):
+			l.flushes.SayStale(a.Envelope.From, a.Refused, out)
 		}
 	}
 }
 
 // abandon gives up what is ahead, since the job is over: the records that it waits for do not come.
 func (l *Lane) abandon() {
-	list := l.ahead
-	l.ahead = nil
-	for _, a := range list {
-		switch m := a.envelope.Message.(type) {
+	for _, a := range l.ahead.Take() {
+		switch m := a.Envelope.Message.(type) {
 		case *wire.Push:
 			l.flushes.Miss(m)
 		case *wire.End:
-			l.ending.EndClient(a.envelope.From)
+			l.ending.EndClient(a.Envelope.From)
 		}
 	}
 }
@@ -150,17 +78,18 @@ func (l *Lane) abandon() {
 func (l *Lane) begin(from wire.Address, m *wire.Route, out *wire.Outbox) {
 	r, err := l.shard.Route().Rebuilt(m.Version, m.Changes)
 	switch {
-	case l.begun || m.Begin == nil || err != nil || !slices.Contains(r.Lanes(), l.cfg.Self) && l.removedBy(m.Changes) == nil:
-		l.breach(from, out, "route %d, with which it does not begin", m.Version)
+	case l.begun || m.Begin == nil || err != nil || !slices.Contains(r.Lanes(), l.cfg.Self) && removal(r, l.cfg.Self, m.Changes) == nil:
+		l.fault.breach(from, out, "route %d, with which it does not begin", m.Version)
 		return
 	}
 	if err := l.shard.Begin(m.Begin); err != nil {
-		l.breach(from, out, "%v", err)
+		l.fault.breach(from, out, "%v", err)
 		return
 	}
 	first := l.shard.Route()
 	l.begun = true
-	l.setRoute(r)
+	l.shard.SetRoute(r)
+	l.flushes.SetRoute(r)
 	l.flushes.LoadCounted(m.Begin.Recorded)
 	l.shard.LoadStaleness(m.Begin.Staleness)
 	for _, a := range l.cfg.Clients {
@@ -185,26 +114,24 @@ func (l *Lane) begin(from wire.Address, m *wire.Route, out *wire.Outbox) {
 			l.loseClient(&c, out)
 		}
 	}
-	if c := l.removedBy(m.Changes); c != nil {
-		l.leave(c, out)
+	if c := removal(r, l.cfg.Self, m.Changes); c != nil {
+		l.ending.Leave(*c)
+		l.closeWhenAll(out)
 	}
-	l.takeCountsAhead(out)
-}
-
-// setRoute replaces the route.
-func (l *Lane) setRoute(r *route.Route) {
-	l.shard.SetRoute(r)
-	l.flushes.SetRoute(r)
+	for _, f := range l.ending.TakeAhead() { // the newest route is here
+		l.takeCounts(f, out)
+	}
 }
 
 // reroute takes the next route.
 func (l *Lane) reroute(from wire.Address, c *bellows.Control, out *wire.Outbox) {
 	next, err := l.shard.Route().Next(*c)
 	if err != nil {
-		l.breach(from, out, "%v", err)
+		l.fault.breach(from, out, "%v", err)
 		return
 	}
-	l.setRoute(next)
+	l.shard.SetRoute(next)
+	l.flushes.SetRoute(next)
 	l.ending.Expect(*c, next)
 	switch c.Kind {
 	case bellows.AddLane:
@@ -217,7 +144,7 @@ func (l *Lane) reroute(from wire.Address, c *bellows.Control, out *wire.Outbox) 
 		if t := l.shard.Lookup(ref); t != nil && !t.Gone() {
 			l.lose(from, t, next.Owner(ref).Lane, out)
 		}
-		if next.Owner(ref).Lane == l.cfg.Self && !l.broken {
+		if next.Owner(ref).Lane == l.cfg.Self && !l.fault.broken() {
 			l.gain(from, ref, out)
 		}
 	case bellows.RemoveClient:
@@ -226,10 +153,13 @@ func (l *Lane) reroute(from wire.Address, c *bellows.Control, out *wire.Outbox) 
 		l.loseClient(c, out)
 	case bellows.RemoveLane:
 		if who, _ := l.shard.Route().Removed(*c); who == l.cfg.Self {
-			l.leave(c, out)
+			l.ending.Leave(*c)
+			l.closeWhenAll(out)
 		}
 	}
-	l.takeCountsAhead(out)
+	for _, f := range l.ending.TakeAhead() { // the newest route is here
+		l.takeCounts(f, out)
+	}
 }
 
 // admit takes in a client, whose pushes and subscriptions are taken from now on.
@@ -243,10 +173,10 @@ func (l *Lane) admit(a wire.Address) {
 
 // gain makes a partition that this lane owns from now on, and waits for its state: for the rest of the copy that was sent here.
 func (l *Lane) gain(from wire.Address, ref bellows.PartitionRef, out *wire.Outbox) {
-	p := l.moves.shadow(ref)
+	p := l.moves.Copy(ref)
 	if p == nil {
 		if err := l.shard.Await(ref); err != nil {
-			l.breach(from, out, "%v", err)
+			l.fault.breach(from, out, "%v", err)
 		}
 		return
 	}
@@ -260,7 +190,13 @@ func (l *Lane) gain(from wire.Address, ref bellows.PartitionRef, out *wire.Outbo
 // Recorded entries stay until they are applied: they count here.
 func (l *Lane) lose(from wire.Address, p *partition.Partition, to wire.Address, out *wire.Outbox) {
 	if p.Out.Source() != nil {
-		if l.handOver(from, p, to, out); l.broken {
+		err := p.HandOver(to, l.shard.Frontier(), &l.fx) // sends the last piece
+		l.carry(from, err, out)
+		if err == nil {
+			countPartition(l.ending, p)
+			l.shard.Remove(p)
+		}
+		if l.fault.broken() {
 			return
 		}
 	}
@@ -271,4 +207,23 @@ func (l *Lane) lose(from wire.Address, p *partition.Partition, to wire.Address, 
 	l.reads.Leave(p.Ref, l.shard.Route().Version(), out)
 	l.flushes.Leave(p.Pair(), out)
 	l.flushes.Admit(out) // what is held of it no more has no record here, which would make room
+}
+
+// removal returns the removal of a lane among changes of the route; nil: it is not there.
+func removal(r *route.Route, of wire.Address, changes []bellows.Control) *bellows.Control {
+	for i := range changes {
+		if who, removed := r.Removed(changes[i]); removed && who == of {
+			return &changes[i]
+		}
+	}
+	return nil
+}
+
+// refuse answers a request that is not served: it is to be asked again by another route, or can never be.
+func (l *Lane) refuse(to wire.Address, request uint64, err error, out *wire.Outbox) {
+	if err == route.ErrStale {
+		l.reads.Stale(to, request, l.shard.Route().Version(), out)
+		return
+	}
+	out.Send(l.cfg.Self, to, refusal(bellows.FlushID{}, err))
 }

@@ -144,8 +144,8 @@ func TestAwaiting(t *testing.T) {
 		} else {
 			require.NoError(t, s.Await(ref))
 		}
-		p, other := s.Lookup(ref), wire.Pair{Ref: ref, Generation: 1}
-		if !s.Awaits(p.Pair()) || s.Awaits(other) || !s.Awaiting() || !s.Expects() {
+		now, before := s.Lookup(ref).Pair(), wire.Pair{Ref: ref, Generation: 1}
+		if !s.Awaits(now) || s.Awaits(before) || !s.Awaiting() || !s.Expects() {
 			t.Errorf("it does not wait for %v", ref)
 		}
 	}

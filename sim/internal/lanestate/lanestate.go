@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/core/migration"
 	"bellows/core/server"
 	"bellows/link/wire"
 	"bellows/sim/internal/trace"
@@ -35,7 +36,7 @@ type Lane struct {
 func (l *Lane) Due(batch []wire.Envelope) []wire.Envelope {
 	superseded := func(e wire.Envelope) bool {
 		m, ok := e.Message.(*wire.Taken)
-		return ok && l.CopyOf(e.From, m) == server.CopyUnderWay
+		return ok && l.CopyOf(e.From, m) == migration.CopyUnderWay
 	}
 	if !slices.ContainsFunc(batch, superseded) {
 		return batch

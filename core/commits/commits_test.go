@@ -1,0 +1,174 @@
+package commits_test
+
+import (
+	"slices"
+	"testing"
+
+	"bellows"
+	"bellows/core/checkpoint"
+	"bellows/core/commits"
+	"bellows/core/partition"
+	"bellows/core/prepare"
+	"bellows/core/route"
+	"bellows/core/shard"
+	"bellows/internal/require"
+	"bellows/link/wire"
+	"bellows/table"
+)
+
+// bench is the commits of a lane with a table that has a barrier, one that has none, and one of keys.
+type bench struct {
+	t       *testing.T
+	commits *commits.Commits
+	shard   *shard.Shard
+	fx      partition.Effects
+}
+
+var (
+	self   = wire.LaneAt(0, 0)
+	client = wire.ClientAt(1)
+)
+
+func newBench(t *testing.T, most int) *bench {
+	t.Helper()
+	tables := []table.Schema{
+		{Name: "barrier", Rows: 4, Width: 1, Partitions: 1},
+		{Name: "free", Rows: 4, Width: 1, Partitions: 1, Consistency: table.Async},
+		{Name: "keys", Rows: 2, Width: 1, Partitions: 1, Sparse: true, Consistency: table.Async},
+	}
+	r := route.Spread(tables, 1, []wire.Address{self}, []bellows.NodeID{1})
+	b := &bench{t: t, commits: commits.New(self, most)}
+	b.shard = shard.New(shard.Config{Self: self, Tables: tables, Route: r, Cuts: &checkpoint.Giver{},
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }})
+	for ref := range r.All() {
+		require.NoError(t, b.shard.Fill(ref))
+	}
+	return b
+}
+
+// held returns a flush with a chunk for each of some tables.
+func (b *bench) held(seq uint64, named bool, tables ...bellows.TableID) prepare.Held {
+	m := wire.New[wire.Push]()
+	m.Flush = bellows.FlushID{Client: 1, Incarnation: 1, Seq: seq}
+	for _, of := range tables {
+		pair := wire.Pair{Ref: bellows.PartitionRef{Table: of}, Generation: 1}
+		m.Chunks = append(m.Chunks, wire.Chunk{Pair: pair, Rows: []uint32{0}, Values: []float32{1}})
+	}
+	return prepare.Held{Push: m, From: client, Named: named}
+}
+
+// record numbers flushes and applies them; clock: the record completes the clock.
+func (b *bench) record(n bellows.CommitNumber, clock bool, held ...prepare.Held) {
+	b.t.Helper()
+	b.shard.Number(n)
+	for _, f := range b.commits.Open(held, n) {
+		require.NoError(b.t, b.commits.Apply(f, b.shard, &b.fx))
+		b.finish()
+	}
+	if clock {
+		unit := bellows.Unit{Clock: b.shard.Progress().Complete() + 1, Items: bellows.Range{End: 1}}
+		_, err := b.shard.CountUnits([]wire.Result{{Unit: unit}})
+		require.NoError(b.t, err)
+		require.NoError(b.t, b.shard.Reach(&b.fx))
+		b.finish()
+	}
+	b.commits.NoteShown(b.shard)
+}
+
+func (b *bench) finish() {
+	b.commits.Finish(b.fx.Applied)
+	b.fx.Reset()
+}
+
+// told returns what the client is told, message by message.
+func (b *bench) told() (list [][]wire.Commitment) {
+	var out wire.Outbox
+	b.commits.Send(&out)
+	for _, e := range out.Envelopes {
+		if e.To != client || e.From != self {
+			b.t.Errorf("a message goes from %v to %v", e.From, e.To)
+		}
+		list = append(list, slices.Clone(e.Message.(*wire.Committed).List))
+	}
+	return list
+}
+
+// TestAFlushClosesWithItsLastChunk applies chunks at once and with their clock, and a flush without any.
+func TestAFlushClosesWithItsLastChunk(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 9)
+	b.record(1, false, b.held(1, false, 0))
+	if got := b.told(); len(got) != 0 {
+		t.Errorf("before the clock it tells %v", got)
+	}
+	b.record(2, false, b.held(2, false))
+	if got := b.told(); len(got) != 1 || len(got[0]) != 1 || got[0][0].Commit != 2 || got[0][0].Waiting {
+		t.Errorf("of a flush of nothing it tells %v", got)
+	}
+	b.record(3, true)
+	if got := b.told(); len(got) != 1 || got[0][0].Commit != 1 || got[0][0].Waiting || got[0][0].Flush.Seq != 1 {
+		t.Errorf("after the clock it tells %v", got)
+	}
+	if got := b.told(); len(got) != 0 {
+		t.Errorf("it tells %v again", got)
+	}
+}
+
+// TestClientsAreToldOfWhatShows has a flush of which some shows at once, and some with its clock.
+func TestClientsAreToldOfWhatShows(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 9)
+	b.record(1, false, b.held(1, false, 0, 1))
+	if got := b.told(); len(got) != 1 || len(got[0]) != 1 || !got[0][0].Waiting || got[0][0].Commit != 1 {
+		t.Errorf("it tells %v", got)
+	}
+	b.record(2, true)
+	if got := b.told(); len(got) != 1 || len(got[0]) != 1 || got[0][0].Waiting {
+		t.Errorf("after the clock it tells %v", got)
+	}
+	b.record(3, false, b.held(2, false, 1))
+	if got := b.told(); len(got) != 1 || len(got[0]) != 1 || got[0][0].Waiting {
+		t.Errorf("of a flush that shows as a whole it tells %v", got)
+	}
+}
+
+// TestMessagesNameSoManyFlushes divides what a client is told, and names pairs where others of the flush come.
+func TestMessagesNameSoManyFlushes(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 2)
+	for seq := range uint64(3) {
+		b.record(bellows.CommitNumber(seq+1), false, b.held(seq+1, seq == 1, 1))
+	}
+	got := b.told()
+	if len(got) != 2 || len(got[0]) != 2 || len(got[1]) != 1 {
+		t.Fatalf("it tells %v", got)
+	}
+	if len(got[0][0].Pairs) != 0 || len(got[0][1].Pairs) != 1 {
+		t.Errorf("it names %v and %v", got[0][0].Pairs, got[0][1].Pairs)
+	}
+}
+
+// TestReserveGivesRowsToKeys reserves rows for keys, in memory of flushes that were closed, up to those of the table.
+func TestReserveGivesRowsToKeys(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 9)
+	pair := wire.Pair{Ref: bellows.PartitionRef{Table: 2}, Generation: 1}
+	push := func(keys ...bellows.Key) *wire.Push {
+		return &wire.Push{Chunks: []wire.Chunk{{Pair: pair, Keys: keys, Values: make([]float32, len(keys))}}}
+	}
+	if rows, err := b.commits.Reserve(b.held(1, false, 1).Push, b.shard); rows != nil || err != nil {
+		t.Errorf("a push without keys has rows %v, %v", rows, err)
+	}
+	m := push(7, 8)
+	rows, err := b.commits.Reserve(m, b.shard)
+	require.NoError(t, err)
+	if !slices.Equal(m.Chunks[0].Rows, []uint32{0, 1}) || len(rows) != 2 {
+		t.Errorf("keys have rows %v, of %v", m.Chunks[0].Rows, rows)
+	}
+	b.record(1, false, prepare.Held{Push: m, From: client, Rows: rows})
+	again, err := b.commits.Reserve(push(8), b.shard)
+	require.NoError(t, err)
+	if len(again) != 1 || again[0] != 1 || &again[:1][0] != &rows[0] {
+		t.Errorf("a known key has rows %v, in other memory", again)
+	}
+}

@@ -1,0 +1,46 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+
+	"bellows"
+	"bellows/link/wire"
+)
+
+// fault is the first breach of the protocol that the lane has seen. From then on only the end counts.
+type fault struct {
+	self, controller wire.Address
+	complaint        *wire.Complaint // nil: it has seen none
+}
+
+// broken reports whether the lane has seen a breach.
+func (f *fault) broken() bool { return f.complaint != nil }
+
+// breach ends the lane's work: what it was sent cannot be.
+func (f *fault) breach(from wire.Address, out *wire.Outbox, format string, args ...any) {
+	if f.broken() {
+		return
+	}
+	f.complaint = &wire.Complaint{Node: from.Node, Breach: true, Reason: fmt.Sprintf(
+		"%v cannot go on with what %v sent: %s", f.self, from, fmt.Sprintf(format, args...))}
+	f.complain(out)
+}
+
+// complain tells the controller, and each that follows it, why the lane has stopped (TestALaneComplainsToEachController).
+func (f *fault) complain(out *wire.Outbox) {
+	if f.broken() {
+		said := *f.complaint
+		out.Send(f.self, f.controller, &said)
+	}
+}
+
+// refusal returns the answer to a request that cannot be served, ever. An error without a kind comes from a peer of
+// another version.
+func refusal(f bellows.FlushID, err error) *wire.Refused {
+	r := &wire.Refused{Flush: f, Kind: bellows.Lost, Reason: err.Error()}
+	if e := (*bellows.Error)(nil); errors.As(err, &e) {
+		r.Kind = e.Kind
+	}
+	return r
+}

@@ -1,0 +1,103 @@
+package server
+
+import (
+	"fmt"
+
+	"bellows"
+	"bellows/core/closing"
+	"bellows/core/commits"
+	"bellows/core/fence"
+	"bellows/core/gate"
+	"bellows/core/migration"
+	"bellows/core/partition"
+	"bellows/core/shard"
+	"bellows/core/store"
+	"bellows/link/wire"
+)
+
+// view is what a shell asks of a lane between steps: how far it is, and the state of its partitions. It is the
+// sub-machines that know it, and nothing of the lane that has them.
+type view struct {
+	self    wire.Address
+	terms   fence.Terms
+	shard   *shard.Shard
+	commits *commits.Commits // flushes that have a number
+	moves   *migration.Migrations
+	ending  *closing.Closing
+	fx      partition.Effects // of the message that is being taken
+}
+
+// Progress returns how far the job has come by the records taken.
+func (v *view) Progress() *gate.Progress { return v.shard.Progress() }
+
+// Refused returns how many messages of earlier controllers the lane has dropped.
+func (v *view) Refused() int { return v.terms.Dropped() }
+
+// Applied returns the number of the last record taken.
+func (v *view) Applied() bellows.CommitNumber { return v.shard.Applied() }
+
+// Handing reports whether something of a partition that was this lane's is on its way still, or is about to be.
+func (v *view) Handing() bool { return v.moves.Handing() }
+
+// CopyOf returns the state of the copy that a report is about, as it will be with the report.
+func (v *view) CopyOf(from wire.Address, m *wire.Taken) migration.CopyState {
+	return v.moves.StateOf(from, m)
+}
+
+// Ending reports whether the controller or a client has told the lane that the job is over. A node without a client
+// learns it so.
+func (v *view) Ending() bool { return v.ending.JobOver() }
+
+// Removed reports whether the lane takes part no more: its counts go to its successor.
+func (v *view) Removed() bool { return v.ending.Removed() }
+
+// LoadKept gives a partition the kept image of a saved run.
+func (v *view) LoadKept(ref bellows.PartitionRef, im *store.Image) {
+	v.shard.Lookup(ref).State.LoadKept(im)
+}
+
+// Resume continues after the clocks that a saved run had completed.
+func (v *view) Resume(complete []bellows.Clock) error { return v.shard.Resume(complete) }
+
+// Partition returns the state of a partition that the lane owns, when the job is over and no task runs any more. It
+// fails for one whose exclusive lease never ended: its values are neither before nor after.
+func (v *view) Partition(ref bellows.PartitionRef) (store.Image, error) {
+	p := v.shard.Lookup(ref)
+	switch {
+	case p == nil || p.Gone():
+		return store.Image{}, fmt.Errorf("partition %v is not at %v", ref, v.self)
+	case p.Awaited():
+		return store.Image{}, bellows.Errorf(bellows.Lost, "read partition", ref.String(),
+			"it has not come to %v: %s", v.self, p.In.Lost)
+	case p.Torn():
+		return store.Image{}, bellows.Errorf(bellows.Lost, "read partition", ref.String(),
+			"a task died inside its exclusive lease")
+	}
+	if err := v.applyDeferred(p); err != nil {
+		return store.Image{}, err
+	}
+	var im store.Image
+	p.State.Save(&im)
+	return im, nil
+}
+
+// applyDeferred applies what leases kept out of a job that is over. No client hears of it.
+func (v *view) applyDeferred(p *partition.Partition) error {
+	err := p.ApplyDeferred(&v.fx)
+	v.commits.Finish(v.fx.Applied)
+	v.fx.Reset()
+	return err
+}
+
+// Kept returns the image of a partition that the last Keep made, or nil. When the job is over that has what a lease
+// kept out whose holder died before it said that it had ended.
+func (v *view) Kept(ref bellows.PartitionRef) *store.Image {
+	p := v.shard.Lookup(ref)
+	if p == nil || p.Gone() || p.Awaited() {
+		return nil
+	}
+	if v.ending.Closed() && !p.Torn() && v.applyDeferred(p) != nil {
+		return nil
+	}
+	return p.State.Kept()
+}
