@@ -141,8 +141,7 @@ func TestSparseBiasIsAFeature(t *testing.T) {
 	walk := func(set *data.ExampleSet, bias float64) []float32 {
 		p := &problem{Problem: examples.Problem{Features: set.Features}, width: classes}
 		p.Scale = examples.Scaling{Factor: slices.Repeat([]float32{1}, set.Features), Bias: bias}
-		u := p.sparseUnit(seen{Source: examples.Source{ExampleSet: set, Width: set.Features}, class: class}, rows,
-			examples.NewRenumberer(set.Features))
+		u := p.sparseUnit(seen{Source: examples.Source{ExampleSet: set, Width: set.Features}, class: class}, rows, examples.NewRenumberer(set.Features))
 		w := make([]float32, (set.Features+1)*classes)
 		u.walk(w, &newExecutor(p).scratch, 0.5, 0, 1, 0)
 		return w
@@ -266,8 +265,7 @@ func TestLongRowsStepNoFurtherThanTheyMay(t *testing.T) {
 	p.Scale = examples.Scaling{Factor: []float32{1, 1}, Center: make([]float32, 2), Bias: 1}
 	var d denseUnit
 	p.fill(&d, seen{Source: examples.Source{ExampleSet: set, Width: 2}, class: []int32{0, 1}}, []int32{0})
-	u := p.sparseUnit(seen{Source: examples.Source{ExampleSet: sparsely(set), Width: 2}, class: []int32{0, 1}}, []int32{0},
-		examples.NewRenumberer(2))
+	u := p.sparseUnit(seen{Source: examples.Source{ExampleSet: sparsely(set), Width: 2}, class: []int32{0, 1}}, []int32{0}, examples.NewRenumberer(2))
 	e := newExecutor(p)
 	a, b := make([]float32, 6), make([]float32, 6)
 	d.walk(a, &e.scratch, 2, 0, 1, 0)
