@@ -437,8 +437,8 @@ func TestSumsThatOverlapAreRefused(t *testing.T) {
 }
 
 // TestSumAddsUnitsByItems divides the clocks of some splits into units, adds the first ones of each as a client does,
-// and shuffles the chunks. The sum has the bits of the tree over splits, where a divided split is the sum of its units one
-// after the other.
+// and shuffles the chunks. The sum has the bits of the tree over splits, where a divided split is the sum of its units,
+// one after the other.
 func TestSumAddsUnitsByItems(t *testing.T) {
 	all := bellows.Range{Begin: 3, End: 11}
 	for seed := range uint64(400) {
