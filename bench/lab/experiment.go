@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,6 +14,8 @@ import (
 	"bellows/core/tally"
 	"bellows/node"
 	"bellows/sim/lab"
+	"bellows/sim/lab/link"
+	"bellows/sim/lab/script"
 	"bellows/table"
 )
 
@@ -25,8 +28,11 @@ func (s site) make(f fitted) lab.Site {
 	if servers == 0 {
 		servers = s.nodes
 	}
-	link := s.bandwidth * megabit
-	made := lab.Cluster(s.nodes, servers, lab.Machine{Cores: s.cores, Up: link, Down: link})
+	made := lab.Cluster(s.nodes, servers, lab.Machine{Cores: s.cores, Up: s.bandwidth * megabit, Down: cmp.Or(s.down, s.bandwidth) * megabit})
+	for i := range made.Nodes {
+		made.Nodes[i].Budget = link.Budget{Rate: s.budget * megabit, Burst: link.PacketMost}
+	}
+	made.Slice = s.slice
 	made.Latency, made.Nap, made.WakeLatency = s.latency, nap, f.WakeLatency
 	return made
 }
@@ -34,11 +40,13 @@ func (s site) make(f fitted) lab.Site {
 // experiment trains on the cluster that the flags describe.
 func (b *bench) experiment() {
 	slow := pair.Must(pattern(b.slow, b.site.nodes))
+	b.world.cuts.Rate = b.world.store * 1e6
 	f := b.costs(false)
 	b.Header("lab: %s on %d machines of %d cores, links of %v Mbit/s, latency %v, staleness %d, seed %d",
 		b.order.App, b.site.nodes, b.site.cores, b.site.bandwidth, b.site.latency, b.order.Staleness, b.seed)
 	b.say("costs in ns of a core: %+v", f.Costs)
-	b.show(trial(b.order, b.site.make(f), lab.Config{Seed: b.seed, Costs: f.Costs, Slow: slow, Jitter: b.chance}))
+	b.show(trial(b.order, b.site.make(f), lab.Config{Seed: b.seed, Costs: f.Costs, Slow: slow, Load: pair.Must(load(b.world.load)), Jitter: b.chance,
+		Script: b.world.script, Cuts: b.world.cuts, Recovery: b.world.recovery}))
 }
 
 // trial runs a job in the laboratory, and takes the time.
@@ -109,6 +117,9 @@ func (b *bench) show(r *lab.Result, wall time.Duration) {
 		}
 	}
 	b.say("\nbusiest link: node %d, %.2f MB up and %.2f MB down", most.Node, float64(most.Sent.Bytes)/1e6, float64(most.Received.Bytes)/1e6)
+	for _, e := range r.Script {
+		b.say("%s", eventLine(e))
+	}
 	b.say("reads by the clocks that they missed: %v", r.Staleness)
 	b.say("%d commits, row deltas sent %d = applied %d + dropped %d", r.Commits, r.Sent, r.Applied, r.Dropped)
 	b.say("%.3f s of virtual time in %.3f s, %.1f times as fast; %d events, hash %016x, kernels %s",
@@ -116,6 +127,19 @@ func (b *bench) show(r *lab.Result, wall time.Duration) {
 	b.figures(map[string]any{"virtual_seconds": r.Time.Seconds(), "virtual_trained_seconds": r.Trained.Seconds(), "wall_seconds": wall.Seconds(),
 		"hash": strconv.FormatUint(r.Hash, 16), "kernels": r.Kernels, "events": r.Events, "commits": r.Commits,
 		"sent": r.Sent, "applied": r.Applied, "dropped": r.Dropped, "staleness": r.Staleness, "slot_nanoseconds": phases(&r.Phases), "links": links})
+}
+
+// eventLine returns a line about an event of the script.
+func eventLine(e script.Result) string {
+	switch {
+	case e.Kind == script.Slow:
+		return fmt.Sprintf("%v: node %d is %v times slower for %v", e.At, e.Node, e.Slower, e.For)
+	case e.Err != "":
+		return fmt.Sprintf("%v: %s fails: %s", e.At, e.Kind, e.Err)
+	case e.Done == 0:
+		return fmt.Sprintf("%v: %s has not come about", e.At, e.Kind)
+	}
+	return fmt.Sprintf("%v: %s, done in %v", e.Began, e.Kind, e.Done-e.Began)
 }
 
 // shares returns the phases in percent of slot-time.

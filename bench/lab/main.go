@@ -19,6 +19,8 @@ import (
 	"bellows/bench/internal/pair"
 	"bellows/bench/internal/sets"
 	"bellows/bench/lab/internal/jobs"
+	"bellows/sim/lab"
+	"bellows/sim/lab/script"
 	"bellows/vec"
 )
 
@@ -33,6 +35,7 @@ type bench struct {
 	losses    string // file; "": no deaths
 	picture   string
 	hours     float64
+	world     world
 
 	order  jobs.Order
 	site   site
@@ -41,10 +44,21 @@ type bench struct {
 	chance float64
 }
 
+// world is the flags that say what happens to the job, and to its machines.
+type world struct {
+	script   []script.Event
+	load     string
+	cuts     lab.Cuts
+	store    float64 // MB/s
+	recovery lab.Recovery
+}
+
 // site is the flags that describe a cluster.
 type site struct {
 	nodes, servers, cores int
-	bandwidth             float64 // Mbit/s; 0: unlimited
+	bandwidth, down       float64 // Mbit/s; 0: unlimited, and as up
+	budget                float64 // Mbit/s that a node may send
+	slice                 time.Duration
 	latency               time.Duration
 }
 
@@ -95,6 +109,19 @@ func (b *bench) flags() {
 	flag.Float64Var(&b.site.bandwidth, "bandwidth", 1000, "of a machine's link, in each direction, in `Mbit/s`; 0 is unlimited")
 	flag.DurationVar(&b.site.latency, "latency", 100*time.Microsecond, "from machine to machine, one way")
 	flag.StringVar(&b.slow, "slow", "", "`pattern` of slow nodes: constant:F:N, rotating:F:PERIOD, worker:ITERATION:DELAY, disrupted:PERIOD:DELAY, power:ITERATION:ALPHA, persistent")
+	flag.Float64Var(&b.site.down, "down", 0, "of a machine's downlink in `Mbit/s`, if it is not that of the uplink; 0: --bandwidth")
+	flag.Float64Var(&b.site.budget, "budget", 0, "what each node may send in `Mbit/s`; 0 is unlimited")
+	flag.DurationVar(&b.site.slice, "slice", 0, "how long a core has one job while others wait; 0: all share the cores evenly")
+	flag.StringVar(&b.world.load, "load", "", "other work on all machines, as `SHARE:PERIOD:PART`: share of the machine, for a part (0 to 1) of each period")
+	flag.Func("event", "something that happens to the job, as `EVENT`: "+script.Form+"; may be given again", func(text string) error {
+		e, err := script.Parse(text)
+		b.world.script = append(b.world.script, e)
+		return err
+	})
+	flag.DurationVar(&b.world.cuts.Every, "cuts", 0, "time from one cut to the next; 0: only those of --event")
+	flag.Float64Var(&b.world.store, "store", 0, "what a node stores of cuts in `MB/s`; 0 is unlimited")
+	flag.DurationVar(&b.world.recovery.Detect, "detect", 0, "time until a death is noticed")
+	flag.DurationVar(&b.world.recovery.Restart, "restart", time.Second, "time to start all processes again after a rollback")
 	flag.Uint64Var(&b.seed, "seed", 1, "decides what is left to chance")
 	flag.Float64Var(&b.chance, "jitter", 0.02, "how much the cost of a task varies")
 }

@@ -16,7 +16,7 @@ func pattern(text string, nodes int) (lab.Pattern, error) {
 		return nil, nil
 	}
 	name, rest, _ := strings.Cut(text, ":")
-	p := &fieldReader{text: text}
+	p := &fieldReader{flag: "slow", text: text}
 	if rest != "" {
 		p.fields = strings.Split(rest, ":")
 	}
@@ -54,6 +54,7 @@ func pattern(text string, nodes int) (lab.Pattern, error) {
 
 // fieldReader reads the fields of a pattern, one after the other, and keeps the first thing that is wrong.
 type fieldReader struct {
+	flag   string
 	text   string
 	fields []string
 	err    error
@@ -61,7 +62,7 @@ type fieldReader struct {
 
 func (p *fieldReader) fail(format string, args ...any) {
 	if p.err == nil {
-		p.err = fmt.Errorf("--slow %s: %s", p.text, fmt.Sprintf(format, args...))
+		p.err = fmt.Errorf("--%s %s: %s", p.flag, p.text, fmt.Sprintf(format, args...))
 	}
 }
 
@@ -94,4 +95,17 @@ func (p *fieldReader) whole() int {
 
 func (p *fieldReader) duration() time.Duration {
 	return field(p, time.ParseDuration, func(d time.Duration) bool { return d > 0 }, "a time, such as 20s", time.Second)
+}
+
+// load reads --load.
+func load(text string) (lab.Load, error) {
+	if text == "" {
+		return nil, nil
+	}
+	p := &fieldReader{flag: "load", text: text, fields: strings.Split(text, ":")}
+	share, period, part := p.number(), p.duration(), p.number()
+	if len(p.fields) > 0 || p.err == nil && (period <= 0 || share < 0 || share >= 1 || part < 0 || part > 1) {
+		p.fail("it must be SHARE:PERIOD:PART, such as 0.5:1s:0.2")
+	}
+	return lab.Bursts(share, period, part), p.err
 }
