@@ -36,8 +36,8 @@ type Flush struct {
 // ID returns the name of the flush.
 func (f *Flush) ID() bellows.FlushID { return f.push.Flush }
 
-// From returns the client whose flush it is.
-func (f *Flush) From() wire.Address { return f.from }
+// Client returns the client that sent the flush.
+func (f *Flush) Client() wire.Address { return f.from }
 
 // Shows reports whether reads may see some of the flush before all of it is visible. The flush is open.
 func (f *Flush) Shows(at *shard.Shard) bool {
@@ -49,12 +49,12 @@ func (f *Flush) Shows(at *shard.Shard) bool {
 	return false
 }
 
-// Commits are the flushes of a lane that have a number and are open, and what clients are to be told of them.
+// Commits are the flushes of a lane that have a number and are open, and messages to their clients.
 //
 // Invariants:
 //
 //   - A flush is closed once, after the last of its chunks (TestAFlushClosesWithItsLastChunk).
-//   - A client is told of each flush when it is closed, and before that if reads may see some of it
+//   - A client hears of each flush when it is closed, and before that if reads may see some of it
 //     (TestClientsAreToldOfWhatShows).
 type Commits struct {
 	self wire.Address

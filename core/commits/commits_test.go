@@ -41,7 +41,7 @@ func newBench(t *testing.T, most int) *bench {
 	b.shard = shard.New(shard.Config{Self: self, Tables: tables, Route: r, Cuts: &checkpoint.Giver{},
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }})
 	for ref := range r.All() {
-		require.NoError(t, b.shard.Fill(ref))
+		require.NoError(t, b.shard.Create(ref))
 	}
 	return b
 }
@@ -67,7 +67,7 @@ func (b *bench) record(n bellows.CommitNumber, clock bool, held ...prepare.Held)
 	}
 	if clock {
 		unit := bellows.Unit{Clock: b.shard.Progress().Complete() + 1, Items: bellows.Range{End: 1}}
-		_, err := b.shard.CountUnits([]wire.Result{{Unit: unit}})
+		_, err := b.shard.Commit([]wire.Result{{Unit: unit}})
 		require.NoError(b.t, err)
 		require.NoError(b.t, b.shard.Reach(&b.fx))
 		b.finish()
@@ -80,8 +80,8 @@ func (b *bench) finish() {
 	b.fx.Reset()
 }
 
-// told returns what the client is told, message by message.
-func (b *bench) told() (list [][]wire.Commitment) {
+// messages returns the messages to the client.
+func (b *bench) messages() (list [][]wire.Commitment) {
 	var out wire.Outbox
 	b.commits.Send(&out)
 	for _, e := range out.Envelopes {
@@ -98,18 +98,18 @@ func TestAFlushClosesWithItsLastChunk(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 9)
 	b.record(1, false, b.held(1, false, 0))
-	if got := b.told(); len(got) != 0 {
+	if got := b.messages(); len(got) != 0 {
 		t.Errorf("before the clock it tells %v", got)
 	}
 	b.record(2, false, b.held(2, false))
-	if got := b.told(); len(got) != 1 || len(got[0]) != 1 || got[0][0].Commit != 2 || got[0][0].Waiting {
+	if got := b.messages(); len(got) != 1 || len(got[0]) != 1 || got[0][0].Commit != 2 || got[0][0].Waiting {
 		t.Errorf("of a flush of nothing it tells %v", got)
 	}
 	b.record(3, true)
-	if got := b.told(); len(got) != 1 || got[0][0].Commit != 1 || got[0][0].Waiting || got[0][0].Flush.Seq != 1 {
+	if got := b.messages(); len(got) != 1 || got[0][0].Commit != 1 || got[0][0].Waiting || got[0][0].Flush.Seq != 1 {
 		t.Errorf("after the clock it tells %v", got)
 	}
-	if got := b.told(); len(got) != 0 {
+	if got := b.messages(); len(got) != 0 {
 		t.Errorf("it tells %v again", got)
 	}
 }
@@ -119,27 +119,27 @@ func TestClientsAreToldOfWhatShows(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 9)
 	b.record(1, false, b.held(1, false, 0, 1))
-	if got := b.told(); len(got) != 1 || len(got[0]) != 1 || !got[0][0].Waiting || got[0][0].Commit != 1 {
+	if got := b.messages(); len(got) != 1 || len(got[0]) != 1 || !got[0][0].Waiting || got[0][0].Commit != 1 {
 		t.Errorf("it tells %v", got)
 	}
 	b.record(2, true)
-	if got := b.told(); len(got) != 1 || len(got[0]) != 1 || got[0][0].Waiting {
+	if got := b.messages(); len(got) != 1 || len(got[0]) != 1 || got[0][0].Waiting {
 		t.Errorf("after the clock it tells %v", got)
 	}
 	b.record(3, false, b.held(2, false, 1))
-	if got := b.told(); len(got) != 1 || len(got[0]) != 1 || got[0][0].Waiting {
+	if got := b.messages(); len(got) != 1 || len(got[0]) != 1 || got[0][0].Waiting {
 		t.Errorf("of a flush that shows as a whole it tells %v", got)
 	}
 }
 
-// TestMessagesNameSoManyFlushes divides what a client is told, and names pairs where others of the flush come.
+// TestMessagesNameSoManyFlushes divides messages to a client, and names pairs where others of the flush come.
 func TestMessagesNameSoManyFlushes(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 2)
 	for seq := range uint64(3) {
 		b.record(bellows.CommitNumber(seq+1), false, b.held(seq+1, seq == 1, 1))
 	}
-	got := b.told()
+	got := b.messages()
 	if len(got) != 2 || len(got[0]) != 2 || len(got[1]) != 1 {
 		t.Fatalf("it tells %v", got)
 	}

@@ -3,8 +3,8 @@
 //
 // As the owner the lane copies a partition, in the background, from when the controller asks for it (Begin). When
 // nearly all is there, the partition waits for its turn among the requests for leases, as one for an exclusive lease
-// does, so that no stream of leases keeps it out. It grants none from then on, and the controller is told. Only the
-// record of the move decides: until then the lane serves as ever, and may be told to give up. At the record nothing is
+// does, so that no stream of leases keeps it out. It grants none from then on, and the controller hears of it. Only the
+// record of the move decides: until then the lane serves as ever, and may have to give up. At the record nothing is
 // leased or deferred. The lane sends the last piece, and serves the partition no more: its recorded chunks of
 // clocks to come have gone with it, and parts that are only held here are sent again by their clients. So no part
 // is ever at two lanes (docs/decisions/0035).

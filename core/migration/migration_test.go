@@ -39,7 +39,7 @@ func newEnd(t *testing.T, self wire.Address) *end {
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }})
 	for ref := range r.All() {
 		if r.Owner(ref).Lane == self {
-			require.NoError(t, e.shard.Fill(ref))
+			require.NoError(t, e.shard.Create(ref))
 		}
 	}
 	return e
@@ -243,7 +243,7 @@ func TestOffersAreTakenFromOwners(t *testing.T) {
 		t.Errorf("by a newer route: %v", got)
 	}
 	if got := taken(offer(0, mine), false); len(got) != 1 || got[0] || b.moves.Incoming() != 1 {
-		t.Errorf("by the route of now: %v", got)
+		t.Errorf("by the current route: %v", got)
 	}
 	if got := taken(offer(0, b.shard.Owned()[0].Pair()), false); len(got) != 1 || !got[0] {
 		t.Errorf("of its own partition: %v", got)

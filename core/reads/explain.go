@@ -46,7 +46,7 @@ func (r *Reads) ExplainRequest(at *shard.Shard, who partition.Subscriber, reques
 	}
 	for i := range r.pulls {
 		one := &r.pulls[i]
-		if one.reader() != who || one.pull.Request != request {
+		if one.process() != who || one.pull.Request != request {
 			continue
 		}
 		for k := range one.pull.Parts {

@@ -46,8 +46,8 @@ type parked struct {
 	pull *wire.Pull
 }
 
-// reader returns the process that reads.
-func (r *parked) reader() partition.Subscriber {
+// process returns the process that reads.
+func (r *parked) process() partition.Subscriber {
 	return partition.Subscriber{Address: r.from, Incarnation: r.pull.Incarnation}
 }
 
@@ -68,7 +68,7 @@ func (r *Reads) Renew(who partition.Subscriber, at *shard.Shard) {
 
 // Forget forgets the reads and the subscriptions of processes that are gone.
 func (r *Reads) Forget(at *shard.Shard, gone func(partition.Subscriber) bool) {
-	r.pulls = slices.DeleteFunc(r.pulls, func(p parked) bool { return gone(p.reader()) })
+	r.pulls = slices.DeleteFunc(r.pulls, func(p parked) bool { return gone(p.process()) })
 	at.Forget(gone)
 }
 
@@ -182,20 +182,19 @@ func (r *Reads) answer(at *shard.Shard, one *parked, known bool) (answer Answer)
 		}
 		to := a.Extend()
 		to.Pair, to.Commit, to.Complete, to.Rows = p.Pair(), v.Commit, v.Clock, q.Rows
-		switch {
-		case q.Keys != nil:
+		if q.Keys != nil {
 			to.Rows, to.Values = nil, p.State.ReadKeys(q.Keys, to.Values)
-		case q.Borrows() && one.from.Node == r.self.Node && p.Barrier():
+		} else if q.Borrows() && one.from.Node == r.self.Node && p.Barrier() {
 			to.Lend(p.State.Lend())
 			continue
-		default:
+		} else {
 			to.Values = p.State.Read(q.Rows, to.Values)
 		}
 		if !q.Subscribe {
 			continue
 		}
 		if known {
-			if err := subscribe(p, one.reader(), q); err != nil && answer.Err == nil {
+			if err := subscribe(p, one.process(), q); err != nil && answer.Err == nil {
 				answer.Err = err
 			}
 		}

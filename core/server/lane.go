@@ -103,7 +103,7 @@ func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 	}
 	for ref := range cfg.Route.All() {
 		if cfg.Route.Owner(ref).Lane == cfg.Self {
-			if err := l.shard.Fill(ref); err != nil {
+			if err := l.shard.Create(ref); err != nil {
 				return nil, err
 			}
 		}
@@ -178,7 +178,7 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	}
 	// A message of a client waits if it must, or if an earlier message of that client waits.
 	if e.From.Role == wire.Client && !l.ending.Closing() &&
-		(!l.begun || l.ahead.Has(e.From) || waitlist.MustWait(&e, l.shard, &l.clients)) {
+		(!l.begun || l.ahead.Includes(e.From) || waitlist.MustWait(&e, l.shard, &l.clients)) {
 		l.keepAhead(e, out)
 		return
 	}

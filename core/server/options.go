@@ -17,7 +17,7 @@ type Options struct {
 	// twice its splits. 0: no cap.
 	HeldBytesMax int
 	// KeySeed is a number that no peer knows, so that none can choose keys that fall on one place
-	// of an index (keys.Index). It changes nothing that is seen. 0: everybody knows it.
+	// of an index (keys.Index). It changes no result. 0: it is known.
 	KeySeed uint64
 	Blank   bool // partitions are loaded before the first step (Load), and so not filled by their initialisers
 	Limits  Limits
@@ -39,7 +39,7 @@ type config struct {
 type Limits struct {
 	// Parked bounds the reads that wait at the lane, the flushes that wait for room there, and the
 	// requests for leases on a partition: by default 65,536, far more than the tasks of a job ask
-	// at once. Whoever asks for more breaks the protocol.
+	// at once. A client that asks for more breaks the protocol.
 	Parked int
 	// RelayWords is about how many words of four bytes go into one message of rows that come
 	// unasked: by default 4,194,304, so that none comes near the limit of a frame.
@@ -48,12 +48,12 @@ type Limits struct {
 	// may have, wire.CommittedMost.
 	Commitments int
 	// Tail is how many bytes of records are kept for another controller, beyond which the oldest
-	// are let go: by default 4 MiB. A record of eight units takes 60. A job whose controller is
-	// saved more seldom cannot be recovered. Negative: none are kept, as where the controller and
+	// are let go: by default 4 MiB. A record of eight units takes 60. If its controller is saved
+	// more seldom, a job cannot be recovered. Negative: none are kept, as where the controller and
 	// all lanes are one process, which nothing outlives.
 	Tail int
 	// Ahead is about how many bytes of pushes may wait for records of the route that they go by: by
-	// default 32 MiB. What comes above is refused as stale, and so comes again: a lane that is so
+	// default 32 MiB. A push above that is refused as stale, and so comes again: a lane that is so
 	// far behind takes no more memory.
 	Ahead int
 	// Unread is about how many words of four bytes may be on their way to another node before it is

@@ -7,7 +7,7 @@ import (
 	"bellows/link/wire"
 )
 
-// takePush is the first phase of a commit: package prepare judges a push and holds it until its record, or answers why
+// takePush takes the first phase of a commit: package prepare judges a push and holds it until its record, or answers why
 // not. The keys of a push get rows before the vote, so that sums along the tree and rules work on rows as those of any
 // table.
 func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {

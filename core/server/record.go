@@ -9,7 +9,7 @@ import (
 	"bellows/link/wire"
 )
 
-// takeRecord is the second phase of a commit: it makes a flush count, whose deltas become visible at once, or with their
+// takeRecord takes the second phase of a commit. A flush counts, and its deltas become visible at once, or with their
 // whole clock where the table has a barrier. Progress comes first, so that what is applied knows which clocks are
 // complete. Then the parts of the flush go to their partitions, and a clock that this record completes is made visible,
 // in all partitions at once. A record out of order, or of units that no split can have done, is a breach: numbers have no
@@ -25,14 +25,14 @@ func (l *Lane) takeRecord(from wire.Address, r *wire.Record, out *wire.Outbox) {
 		return
 	}
 	l.flushes.Count(r.Flush) // every lane learns of every flush, so that gaps close
-	completed, err := l.shard.CountUnits(r.Results)
+	completed, err := l.shard.Commit(r.Results)
 	if err != nil {
 		l.fault.breach(from, out, "record %d: %v", r.Number, err)
 		return
 	}
 	list := l.commits.Open(l.flushes.Take(r.Flush), r.Number)
 	for _, f := range list {
-		client := f.From()
+		client := f.Client()
 		if f.Shows(l.shard) {
 			who := partition.Subscriber{Address: client, Incarnation: r.Flush.Incarnation}
 			l.reads.Owe(l.shard, &who, noBarrier)

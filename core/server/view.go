@@ -60,7 +60,7 @@ func (v *view) LoadKept(ref bellows.PartitionRef, im *store.Image) {
 func (v *view) Resume(complete []bellows.Clock) error { return v.shard.Resume(complete) }
 
 // Partition returns the state of a partition that the lane owns, when the job is over and no task runs any more. It
-// fails for one whose exclusive lease never ended: its values are neither before nor after.
+// fails for one under an exclusive lease that never ended: its values are neither before nor after.
 func (v *view) Partition(ref bellows.PartitionRef) (store.Image, error) {
 	p := v.shard.Lookup(ref)
 	switch {
@@ -90,7 +90,7 @@ func (v *view) applyDeferred(p *partition.Partition) error {
 }
 
 // Kept returns the image of a partition that the last Keep made, or nil. When the job is over that has what a lease
-// kept out whose holder died before it said that it had ended.
+// kept out, if its holder died before the lease ended.
 func (v *view) Kept(ref bellows.PartitionRef) *store.Image {
 	p := v.shard.Lookup(ref)
 	if p == nil || p.Gone() || p.Awaited() {

@@ -7,7 +7,7 @@
 //
 // The caller's duties, in order:
 //
-//  1. New, and Own for each partition that the lane has from the beginning.
+//  1. New, and Create for each partition that the lane has from the beginning.
 //  2. Number with each record, and SetRoute with each that changes the route.
 //  3. Gain, Add and Await when a record gives a partition to the lane; Settle when its state is here; Leave
 //     when a record gives it away, and Remove when it counts here no more.

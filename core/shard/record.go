@@ -10,11 +10,11 @@ import (
 	"bellows/table"
 )
 
-// The parts of a record that concern all partitions.
+// Records that concern all partitions.
 
-// CountUnits counts the units that a record has finished. It reports whether a clock is complete now. It fails for a
+// Commit counts the units that a record has finished. It reports whether a clock is complete now. It fails for a
 // unit that no split can have done.
-func (s *Shard) CountUnits(results []wire.Result) (completed bool, err error) {
+func (s *Shard) Commit(results []wire.Result) (completed bool, err error) {
 	before := s.progress.Complete()
 	for i := range results {
 		u := results[i].Unit
@@ -52,7 +52,7 @@ func (s *Shard) Cut() {
 	}
 }
 
-// Cuttable reports whether no partition is hidden from cuts by a lease that is used in place.
+// Cuttable reports whether no partition is hidden from cuts by a lease on its own memory.
 func (s *Shard) Cuttable() bool {
 	return !slices.ContainsFunc(s.owned, (*partition.Partition).HidesFromCuts)
 }

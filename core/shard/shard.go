@@ -44,7 +44,7 @@ type Shard struct {
 
 	owned    []*partition.Partition
 	byNumber []*partition.Partition // by route.Number; nil: it was never here
-	awaited  int                    // partitions of the lane without their state
+	awaited  int                    // the lane's partitions without their state yet
 }
 
 // New returns the shard of a lane that has no partition yet.
@@ -96,8 +96,8 @@ func (s *Shard) Resume(complete []bellows.Clock) error {
 // Owned returns the partitions that the lane owns. The list is the shard's.
 func (s *Shard) Owned() []*partition.Partition { return s.owned }
 
-// Fill makes a partition that the route gives to the lane.
-func (s *Shard) Fill(ref bellows.PartitionRef) error {
+// Create makes a partition that the route gives to the lane.
+func (s *Shard) Create(ref bellows.PartitionRef) error {
 	p, err := s.Make(ref, s.cfg.Blank)
 	if err == nil {
 		s.Add(p)
@@ -131,7 +131,7 @@ func (s *Shard) Add(p *partition.Partition) {
 
 // Await makes a partition of which nothing was copied here, by a record. Its state comes by Load.
 func (s *Shard) Await(ref bellows.PartitionRef) error {
-	if err := s.Fill(ref); err != nil {
+	if err := s.Create(ref); err != nil {
 		return err
 	}
 	s.Lookup(ref).Await()
@@ -174,8 +174,8 @@ func (s *Shard) Expects() bool {
 		slices.ContainsFunc(s.owned, func(p *partition.Partition) bool { return p.Awaited() && p.In.Lost == "" })
 }
 
-// Refs returns the names of the partitions that have not gone.
-func (s *Shard) Refs() []bellows.PartitionRef {
+// Held returns the names of the partitions that have not gone.
+func (s *Shard) Held() []bellows.PartitionRef {
 	refs := make([]bellows.PartitionRef, 0, len(s.owned))
 	for _, p := range s.owned {
 		if !p.Gone() {
@@ -185,7 +185,7 @@ func (s *Shard) Refs() []bellows.PartitionRef {
 	return refs
 }
 
-// Whole returns the partitions that have their state, each with the newest record that concerns it.
+// Whole returns the partitions that have their state here, each with the newest record that concerns it.
 func (s *Shard) Whole() (list []wire.Owned) {
 	for _, p := range s.owned {
 		if !p.Awaited() {

@@ -1,12 +1,14 @@
 // Package waitlist keeps messages of clients that a lane cannot take yet, because they are by a newer route than its
-// records, or about a partition whose state is on its way.
+// records, or about a partition that is on its way here.
 //
-// What a client asks or pushes by a newer route waits until the lane has taken the records that make that route, and so
+// A request or push by a newer route waits until the lane has taken the records that make that route, and so
 // does all that this client sends after it. So the messages of a client are taken in the order in which it sent them,
-// as if it had sent them later. What names a partition at an older generation does not wait: it is refused.
+// as if it had sent them later. A message with an older generation of a
+// partition does not wait: it is refused.
 //
 // Memory is bounded: a push that finds no room is refused as stale, though it is not, so that its client sends it
-// again. The refusal waits until the lane has moved on, since a client whose route is newer would send the push again at once.
+// again. The refusal waits until the lane has moved on, since the client has a newer route and
+// would send the push again at once.
 // Only if even the list of refusals is full it is sent at once. Turned down: sending each at once.
 package waitlist
 
@@ -43,8 +45,8 @@ func New(most, bytes int) *List { return &List{max: most, bytesMax: bytes} }
 // Empty reports whether nothing waits.
 func (l *List) Empty() bool { return len(l.entries) == 0 }
 
-// Has reports whether something of a client waits.
-func (l *List) Has(client wire.Address) bool {
+// Includes reports whether something of a client waits.
+func (l *List) Includes(client wire.Address) bool {
 	return slices.ContainsFunc(l.entries, func(a Entry) bool { return a.Envelope.From == client })
 }
 
@@ -114,15 +116,15 @@ func (l *List) Refuse(client wire.Address, m *wire.Stale) {
 	l.entries = append(l.entries, Entry{Envelope: wire.Envelope{From: client}, Refused: m})
 }
 
-// Take returns what waits, and keeps nothing. What must wait still is kept again.
+// Take returns what waits, and keeps nothing. A message that must still wait is kept again.
 func (l *List) Take() []Entry {
 	list := l.entries
 	l.entries = nil
 	return list
 }
 
-// Again keeps a refusal again that came by the route of now, if something waits before it: the lane is no further. It
-// reports whether it did. Otherwise the refusal is sent, by the route of now.
+// Again keeps a refusal again that came by the current route, if something waits before it: the lane is no further. It
+// reports whether it did. Otherwise the refusal is sent, by the current route.
 func (l *List) Again(a Entry, version bellows.RouteVersion) bool {
 	if len(l.entries) == 0 || a.Refused.Route != version {
 		a.Refused.Route = version

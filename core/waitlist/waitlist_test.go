@@ -22,7 +22,7 @@ func pushOf(values int) *wire.Push {
 	return m
 }
 
-func from(client bellows.NodeID, m wire.Message) wire.Envelope {
+func envelope(client bellows.NodeID, m wire.Message) wire.Envelope {
 	return wire.Envelope{From: wire.ClientAt(client), Message: m}
 }
 
@@ -30,27 +30,27 @@ func from(client bellows.NodeID, m wire.Message) wire.Envelope {
 func TestMessagesOfAClientStayInOrder(t *testing.T) {
 	t.Parallel()
 	l := waitlist.New(9, 100)
-	list := []wire.Envelope{from(1, pushOf(1)), from(2, &wire.Pull{}), from(1, &wire.Acquire{}), from(1, &wire.End{})}
+	list := []wire.Envelope{envelope(1, pushOf(1)), envelope(2, &wire.Pull{}), envelope(1, &wire.Acquire{}), envelope(1, &wire.End{})}
 	for _, e := range list {
 		if got := l.Keep(e); got != waitlist.Kept {
 			t.Errorf("%T: %v", e.Message, got)
 		}
 	}
-	if !l.Has(wire.ClientAt(2)) || l.Has(wire.ClientAt(3)) {
-		t.Error("it does not know whose messages wait")
+	if !l.Includes(wire.ClientAt(2)) || l.Includes(wire.ClientAt(3)) {
+		t.Error("it does not know which messages wait")
 	}
 	for i, a := range l.Take() {
 		if a.Envelope.Message != list[i].Message || a.Refused != nil {
 			t.Errorf("message %d is %+v", i, a)
 		}
 	}
-	if !l.Empty() || l.Has(wire.ClientAt(1)) {
+	if !l.Empty() || l.Includes(wire.ClientAt(1)) {
 		t.Error("something is left")
 	}
 }
 
 // TestPushesAreBounded keeps pushes up to the bytes that they may take, of which a single one may take more, and a
-// number of messages. What changes nothing always waits, and so does what has no answer.
+// number of messages. A push of nothing always waits, and so does a message without an answer.
 func TestPushesAreBounded(t *testing.T) {
 	t.Parallel()
 	l := waitlist.New(4, 100)
@@ -64,16 +64,16 @@ func TestPushesAreBounded(t *testing.T) {
 		{&wire.Pull{}, waitlist.Kept}, {&wire.Acquire{}, waitlist.Kept}, {&wire.Pull{}, waitlist.Full},
 		{&wire.Acquire{}, waitlist.Full}, {pushOf(0), waitlist.Full}, {&wire.End{}, waitlist.Kept},
 	} {
-		if got := l.Keep(from(1, c.m)); got != c.want {
+		if got := l.Keep(envelope(1, c.m)); got != c.want {
 			t.Errorf("message %d: %v, want %v", i, got, c.want)
 		}
 	}
 	l.Take()
-	l.Keep(from(1, pushOf(20)))
-	if got := l.Keep(from(1, lease)); got != waitlist.Kept {
+	l.Keep(envelope(1, pushOf(20)))
+	if got := l.Keep(envelope(1, lease)); got != waitlist.Kept {
 		t.Errorf("with 100 bytes: %v", got)
 	}
-	if got := l.Keep(from(1, pushOf(1))); got != waitlist.NoRoom {
+	if got := l.Keep(envelope(1, pushOf(1))); got != waitlist.NoRoom {
 		t.Errorf("with 104 bytes: %v", got)
 	}
 }
@@ -82,7 +82,7 @@ func TestPushesAreBounded(t *testing.T) {
 func TestARefusalWaitsForTheRoute(t *testing.T) {
 	t.Parallel()
 	l := waitlist.New(4, 100)
-	l.Keep(from(1, &wire.Pull{}))
+	l.Keep(envelope(1, &wire.Pull{}))
 	l.Refuse(wire.ClientAt(1), &wire.Stale{Route: 3})
 	list := l.Take()
 	if l.Again(list[1], 3) {
@@ -98,7 +98,7 @@ func TestARefusalWaitsForTheRoute(t *testing.T) {
 	}
 }
 
-// TestMustWait judges messages by a newer route, and about a partition whose state is on its way.
+// TestMustWait judges messages by a newer route, and about a partition that is on its way here.
 func TestMustWait(t *testing.T) {
 	t.Parallel()
 	self, other := wire.LaneAt(0, 0), wire.LaneAt(1, 0)
@@ -131,18 +131,18 @@ func TestMustWait(t *testing.T) {
 		want    bool
 	}{{1, here, false}, {2, here, true}, {1, coming, true}, {1, wire.Pair{Ref: ref, Generation: 1}, false}} {
 		for _, m := range messages(c.version, c.pair) {
-			e := from(1, m)
+			e := envelope(1, m)
 			if got := waitlist.MustWait(&e, s, &clients); got != c.want {
 				t.Errorf("%T by route %d of %v: %v", m, c.version, c.pair, got)
 			}
 		}
 	}
-	e := from(1, messages(2, here)[2])
+	e := envelope(1, messages(2, here)[2])
 	clients.Meet(wire.ClientAt(1), 1)
 	if waitlist.MustWait(&e, s, &clients) {
 		t.Error("a push of a process that was replaced waits")
 	}
-	e = from(1, &wire.End{})
+	e = envelope(1, &wire.End{})
 	if waitlist.MustWait(&e, s, &clients) {
 		t.Error("an end waits by itself")
 	}
