@@ -128,7 +128,7 @@ func (d *directed) play() (v ending) {
 	return v
 }
 
-// again is the life that goes on from the last cut, or, without one, begins anew.
+// again returns the life that goes on from the last cut, or, without one, begins anew.
 func (d *directed) again(base *world) *world {
 	if base == nil {
 		n := newDirected(d.cell, d.seed, d.Log)
@@ -139,7 +139,7 @@ func (d *directed) again(base *world) *world {
 	return base.again()
 }
 
-// ends is why a life has not come to its model.
+// ends returns why a life has not come to its model.
 func (w *world) ends() string {
 	if w.job.Outcome == nil {
 		return "node 0 is gone"
@@ -185,7 +185,7 @@ func (d *directed) poll() {
 	}
 }
 
-// pause is how long a change takes at most before it is begun again.
+// pause returns how long a change takes at most before it is begun again.
 func (d *directed) pause() int64 {
 	switch d.cell.Step.Change {
 	case "leave": // which it does once
@@ -202,7 +202,7 @@ func (d *directed) cut() {
 	}
 }
 
-// guest is the node that joins; nil: it has not been invited.
+// guest returns the node that joins; nil: it has not been invited.
 func (d *directed) guest() *nodestate.Joiner {
 	if d.cell.Step.Change != "join" || d.to == nil {
 		return nil
@@ -289,7 +289,7 @@ func (d *directed) half() {
 	}
 }
 
-// ref is the partition that moves.
+// ref returns the partition that moves.
 func (d *directed) ref() bellows.PartitionRef {
 	t := bellows.TableID(d.seed/model.Shapes) % model.Tables
 	cut := d.Job.Schemas[t].Cut()
@@ -327,7 +327,7 @@ func (d *directed) comes(moment string) {
 	}
 }
 
-// strike has whoever has the role now die, if anybody has.
+// strike lets whoever has the role now die, if anybody has.
 func (d *directed) strike() {
 	w := d.world
 	if d.struck || w.job.Ending || w.job.Outcome != nil {
@@ -350,7 +350,7 @@ func (d *directed) strike() {
 	}
 }
 
-// part has a worker and a server lose each other for good.
+// part lets a worker and a server lose each other for good.
 func (d *directed) part() {
 	w := d.world
 	n, server := works(w, "writer", d.from, d.to), d.third
@@ -380,7 +380,7 @@ func (d *directed) strikes(who string, how func()) {
 	}
 }
 
-// next has the next one die, as soon as somebody has its role.
+// next lets the next one die, as soon as somebody has its role.
 func (d *directed) next(w *world) {
 	if len(d.more) == 0 || w.job.Outcome != nil || w.nodes[0].Done() {
 		return
@@ -412,7 +412,7 @@ func (d *directed) next(w *world) {
 	}
 }
 
-// has is who has a role now; nil: nobody.
+// has returns who has a role now; nil: nobody.
 func (d *directed) has(role string) *node {
 	switch role {
 	case "source":
@@ -438,7 +438,7 @@ func works(w *world, role string, but ...*node) *node {
 	return nil
 }
 
-// hasIn is who has a role when another has died: of the servers one that lives.
+// hasIn returns who has a role when another has died: of the servers one that lives.
 func (d *directed) hasIn(w *world, role string) *node {
 	if role == "writer" || role == "leaser" {
 		return works(w, role)

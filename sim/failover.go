@@ -20,7 +20,7 @@ import (
 // repeats what nodes would: that they are ready, which nodes they have lost, and that their tasks have ended. It also asks again for
 // what was asked of the controller before and is in no record (regrow). Package failover keeps what is known of all that.
 
-// recorded is the newest record that a lane has, or finds in its mail: but for what a controller of the past has said, which it refuses, and of lanes that others know of. One that was added by a
+// recorded returns the newest record that a lane has, or finds in its mail: but for what a controller of the past has said, which it refuses, and of lanes that others know of. One that was added by a
 // record that nobody else has nobody asks.
 func (w *world) recorded() (last bellows.CommitNumber) {
 	for more := true; more; {
@@ -41,7 +41,7 @@ func (w *world) recorded() (last bellows.CommitNumber) {
 	return last
 }
 
-// controllerOptions are those of every controller.
+// controllerOptions returns those of every controller.
 func (w *world) controllerOptions() coord.Options {
 	opt := coord.Options{Term: w.failover.Term, Driver: w.driver, Limits: w.Limits.Coord, Fingerprint: w.ownJob(), Confirms: w.failover.Confirm}
 	if w.failover.Another || w.failover.Untrue || w.failover.Confirm && w.failover.Later() {
@@ -124,7 +124,7 @@ func (w *world) breaks() bool {
 	return true
 }
 
-// follow has another controller follow the one that there is.
+// follow lets another controller follow the one that there is.
 func (w *world) follow() {
 	f := w.failover
 	f.Term++
@@ -214,7 +214,7 @@ func (w *world) failFollowed() {
 	}
 }
 
-// Followed has a node tell another controller that it is ready, and of whom it has lost.
+// Followed lets a node tell another controller that it is ready, and of whom it has lost.
 func (n *node) Followed(bellows.NodeID) {
 	if n.Number == 0 {
 		for p := range n.pairs.All() {
@@ -228,7 +228,7 @@ func (n *node) Followed(bellows.NodeID) {
 	}
 }
 
-// sendOldRecord has a lane hear the controller before, once it has heard of the one that follows: it must refuse that.
+// sendOldRecord lets a lane hear the controller before, once it has heard of the one that follows: it must refuse that.
 func (w *world) sendOldRecord(l *lane, old bellows.Term) {
 	w.After(1+w.Chances.Int64N(200), l.node, func() {
 		if l.Term <= old || l.Closed {

@@ -8,7 +8,7 @@ import (
 	"bellows/sim/internal/schedule"
 )
 
-// party is what a node has in the job.
+// party returns what a node has in the job.
 func (n *node) party() string {
 	switch {
 	case n.Number == 0:
@@ -113,7 +113,7 @@ func (w *world) interrupt() {
 	w.obey()
 }
 
-// victim is the node itself or any other that has a part in the job. Those that have only lanes, which are few, are hit as often as others.
+// victim returns the node itself or any other that has a part in the job. Those that have only lanes, which are few, are hit as often as others.
 func (w *world) victim(n *node) *node {
 	if w.Rng.IntN(2) == 0 {
 		return n

@@ -119,7 +119,7 @@ func TestEveryDeath(t *testing.T) {
 		len(cells), len(grid.Steps), played, cannot, deaths, seeds, lives, slowest, slow, list.String())
 }
 
-// cost is what a death has cost more than it may: the deadline, the bits, or, where a worker or a controller has died, a life.
+// cost returns what a death has cost more than it may: the deadline, the bits, or, where a worker or a controller has died, a life.
 func (v *ending) cost(c grid.Cell, quiet map[uint64]uint64) (more []string) {
 	if v.millis > livenessMax {
 		more = append(more, fmt.Sprintf("the job takes %d ms to its end", v.millis))

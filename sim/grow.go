@@ -27,7 +27,7 @@ func (w *world) grow() {
 // Who takes part is asked for as an operator would: of the controller, which may refuse, may be lost before it has recorded anything, or may be followed by one
 // that has heard nothing of it. What was taken is kept until the route shows it, and asked for again where it does not.
 
-// take has the controller take an entry. An actor is there before it is told to begin: its node has made it and is joined to all others. A controller that knows no route yet is asked again.
+// take lets the controller take an entry. An actor is there before it is told to begin: its node has made it and is joined to all others. A controller that knows no route yet is asked again.
 func (w *world) take(e schedule.Entry) {
 	n := w.nodes[e.Actor.Node]
 	if w.job.Ending || n.Done() || w.lead.Gone(n.Number) || !e.Leaves && (n.Departed || slices.Contains(w.removed, e.Actor)) {

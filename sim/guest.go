@@ -132,7 +132,7 @@ func (w *world) joins(at, back *pair) {
 	w.moved()
 }
 
-// Doors is whom the node lets in that was not there.
+// Doors returns whom the node lets in that was not there.
 func (n *node) Doors() *join.Newcomers { return n.doors }
 
 // Arrived takes note that a guest is connected to all others, or why not.
@@ -176,7 +176,7 @@ func (n *node) Met() {
 	n.sayReady()
 }
 
-// turn has the controller be lost at a turn of an admission, if it is to be, a little later.
+// turn lets the controller be lost at a turn of an admission, if it is to be, a little later.
 func (w *world) turn(n *node, at string, within int64) {
 	if n.Joiner.Lost != at {
 		return
@@ -188,7 +188,7 @@ func (w *world) turn(n *node, at string, within int64) {
 	})
 }
 
-// fingerprint is the job that the node has made.
+// fingerprint returns the job that the node has made.
 func (n *node) fingerprint() bellows.Fingerprint {
 	job := n.w.ownJob()
 	if n.Joiner != nil && n.Joiner.Fate == "stranger" {
@@ -197,7 +197,7 @@ func (n *node) fingerprint() bellows.Fingerprint {
 	return job
 }
 
-// ownJob is what guests must have made, too, where there are any.
+// ownJob returns what guests must have made, too, where there are any.
 func (w *world) ownJob() (job bellows.Fingerprint) {
 	if w.joinable() {
 		job.Data = 1
@@ -282,7 +282,7 @@ func (w *world) employ(n *node) {
 	}
 }
 
-// dismissNode has a node leave, when all that it owns has gone elsewhere.
+// dismissNode lets a node leave, when all that it owns has gone elsewhere.
 func (w *world) dismissNode(n *node) {
 	if w.job.Ending || w.job.Outcome != nil || n.Done() || n.Departed || w.lead.Gone(n.Number) {
 		return
@@ -350,7 +350,7 @@ func (w *world) enters(c bellows.Control) {
 	}
 }
 
-// breakWord has the controller be lost in the midst of what it says of a node that is ready, or before it has said anything of it, if it is to be.
+// breakWord lets the controller be lost in the midst of what it says of a node that is ready, or before it has said anything of it, if it is to be.
 func (w *world) breakWord(n bellows.NodeID) {
 	if g := w.nodes[n].Joiner; g != nil && g.Outcome == nil && g.Lost == "at word" && w.lead.Begun() && w.mayLoseController() {
 		w.failover.Break.Due, w.failover.Break.NoOwn = true, w.Visiting.IntN(4) > 0
@@ -367,7 +367,7 @@ func (w *world) unreachable(e wire.Envelope) {
 	w.Violated("E2: %v and %v take part, are not joined, and have %T to say", e.From, e.To, e.Message)
 }
 
-// nodesMost is above the numbers of all nodes that the job may have.
+// nodesMost returns above the numbers of all nodes that the job may have.
 func (w *world) nodesMost() int {
 	if !w.joinable() {
 		return 0

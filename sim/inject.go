@@ -10,7 +10,7 @@ import (
 	"bellows/sim/internal/schedule"
 )
 
-// peer is another node that a node works with: mostly one that has a lane for it.
+// peer returns another node that a node works with: mostly one that has a lane for it.
 func (w *world) peer(n *node) *node {
 	other := w.lanes[w.Rng.IntN(len(w.lanes))].node
 	if other == n || w.Rng.IntN(4) == 0 {
@@ -22,7 +22,7 @@ func (w *world) peer(n *node) *node {
 	return other
 }
 
-// direction is all connections between a node and another, one way: mostly what it says.
+// direction returns all connections between a node and another, one way: mostly what it says.
 func (w *world) direction(n *node) *pair {
 	other := w.peer(n)
 	if w.Rng.IntN(4) == 0 {

@@ -34,7 +34,7 @@ func (w *world) remove(e schedule.Entry) error {
 	return nil
 }
 
-// removeLane is remove for a lane: what it owns goes to others first.
+// removeLane returns remove for a lane: what it owns goes to others first.
 func (w *world) removeLane(e schedule.Entry) error {
 	if w.lead.RemoveLane(e.Actor, &w.fx) == nil {
 		w.coverage.Hit("lane-removed")
@@ -61,7 +61,7 @@ func (w *world) removeLane(e schedule.Entry) error {
 	return nil
 }
 
-// stay is those of some lanes that are not to leave, and whose nodes are not lost.
+// stay returns those of some lanes that are not to leave, and whose nodes are not lost.
 func (w *world) stay(lanes []wire.Address) []wire.Address {
 	return slices.DeleteFunc(slices.Clone(lanes), func(a wire.Address) bool { return slices.Contains(w.removed, a) || w.lead.Gone(a.Node) })
 }
@@ -75,7 +75,7 @@ func (w *world) depart() {
 	}
 }
 
-// buries has node 0 hang up on nodes that are lost while the job goes on, and sees that it is said of who only ran tasks.
+// buries lets node 0 hang up on nodes that are lost while the job goes on, and sees that it is said of who only ran tasks.
 func (w *world) buries() {
 	for _, b := range w.fx.Buried {
 		n := w.nodes[b.Node]

@@ -67,7 +67,7 @@ func (w *world) unask(ref bellows.PartitionRef) {
 	}
 }
 
-// meddle has something befall a move, in a step of its own.
+// meddle lets something befall a move, in a step of its own.
 func (w *world) meddle(ref bellows.PartitionRef, phase string) {
 	meddling, some := w.Meddles()
 	if !some {

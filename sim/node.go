@@ -51,10 +51,10 @@ var times = liveness.Times{Lease: schedule.LeaseMillis, Task: schedule.TaskMilli
 // stopped reports whether a node does not run now, or never again.
 func (n *node) stopped() bool { return n.Done() || n.PausedUntil > n.w.Now }
 
-// local is what a node's clock shows, in milliseconds.
+// local returns what a node's clock shows, in milliseconds.
 func (n *node) local() int64 { return n.w.Now * (1000 + n.drift) / 1000 }
 
-// period is how long the node takes for so many milliseconds of its clock.
+// period returns how long the node takes for so many milliseconds of its clock.
 func (n *node) period(millis int64) int64 { return max(1, millis*1000/(1000+n.drift)) }
 
 // hosts reports whether the node has a part in the job.
@@ -142,7 +142,7 @@ func (n *node) tickLanes(now int64) {
 	}
 }
 
-// unfinished are the tasks that run at a node.
+// unfinished returns the tasks that run at a node.
 func (n *node) unfinished() (list []bellows.Unit) {
 	if n.worker != nil {
 		for _, s := range n.worker.scripts {

@@ -222,7 +222,7 @@ func record(t *testing.T, found map[string]uint64) {
 // plantedSite is where a bug is planted: a literal name, so that the source is the list.
 var plantedSite = regexp.MustCompile(`planted\.On\(([^)]*)\)`)
 
-// plantedBugs are the bugs that the tree's source names, in order of their names.
+// plantedBugs returns the bugs that the tree's source names, in order of their names.
 func plantedBugs(t *testing.T) (names []string) {
 	eachSource(t, "..", func(path string, text []byte) {
 		if strings.HasPrefix(path, "core/planted/") {
@@ -240,7 +240,7 @@ func plantedBugs(t *testing.T) (names []string) {
 	return slices.Compact(names)
 }
 
-// explained are the bugs that testdata/survivors.md has a heading for.
+// explained returns the bugs that testdata/survivors.md has a heading for.
 func explained(t *testing.T) (names []string) {
 	text, err := os.ReadFile("testdata/survivors.md")
 	if err != nil {
@@ -254,8 +254,8 @@ func explained(t *testing.T) (names []string) {
 	return names
 }
 
-// TestNothingPlanted sees that the build with planted bugs shows none while none is planted.
-func TestNothingPlanted(t *testing.T) {
+// TestPlantsNothingByDefault sees that the build with planted bugs shows none while none is planted.
+func TestPlantsNothingByDefault(t *testing.T) {
 	for _, r := range play(1, 100) {
 		if r.Violation != "" {
 			complain(t, r)

@@ -285,7 +285,7 @@ func (a *tally) String() string {
 	return s.String()
 }
 
-// median is the middle of some numbers.
+// median returns the middle of some numbers.
 func median(list []int) int {
 	if len(list) == 0 {
 		return 0

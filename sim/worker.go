@@ -39,10 +39,10 @@ func (w *world) addWorker(a wire.Address, slots int) {
 	})
 }
 
-// era is that of this life.
+// era returns that of this life.
 func (w *world) era() bellows.Era { return bellows.Era(w.number) }
 
-// incarnation is that of the clients in this life.
+// incarnation returns that of the clients in this life.
 func (w *world) incarnation() uint32 { return uint32(w.number) + 1 }
 
 func (k *worker) tick(now int64) {
@@ -130,7 +130,7 @@ func (k *worker) finish(s *script, err error) {
 	k.give(k.places.End(s.unit.Split))
 }
 
-// victim is a task that runs and could fail, or nil.
+// victim returns a task that runs and could fail, or nil.
 func (k *worker) victim() *script {
 	if k.client.Ended() != nil || k.node.stopped() {
 		return nil

@@ -1,8 +1,8 @@
 // Package audit compares what was sent with what became part of the state.
 //
-// Whoever moves updates adds what moves to a Ledger, one for each table: the client when it has made a chunk of a flush
-// or ended an exclusive lease, the lane when it takes that, and the store inside Apply. The sums of all of them, added up
-// at the job's end in an Account, must agree. Sums are over the bits of values (Rows, Keys), modulo 2^64, in any order.
+// Each step that moves updates adds them to a Ledger, one for each table: the client when it has made a chunk of a
+// flush or ended an exclusive lease, the lane when it takes that, and the store inside Apply. All sums, added up at
+// the job's end in an Account, must agree. Sums are over the bits of values (Rows, Keys), modulo 2^64, in any order.
 //
 // There are two ledgers, since sums of floats do not keep sums of bits. The first follows chunks as clients make them and lanes
 // take them: Sent = Taken + Dropped. The second follows what lanes give to stores, which under BSP is a sum of chunks: Yielded
@@ -12,7 +12,7 @@
 // Rows are counted in every clock. Bits are summed in a Sample of the clocks, the same for all, since a sum takes a good part of
 // the time that moving a value takes.
 //
-// The package finds mistakes of the program. It is no protection against somebody who makes up figures.
+// The package finds mistakes of the program. It is no protection against invented figures.
 package audit
 
 import (
@@ -29,7 +29,7 @@ type Sum uint64
 // MarshalText writes the sum in 16 hexadecimal digits: numbers of JSON do not reach so far.
 func (s Sum) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%016x", uint64(s)), nil }
 
-// UnmarshalText is MarshalText's way back.
+// UnmarshalText reads what MarshalText has written.
 func (s *Sum) UnmarshalText(text []byte) error {
 	_, err := fmt.Sscanf(string(text), "%x", (*uint64)(s))
 	return err
@@ -44,8 +44,8 @@ type Ledger struct {
 	Written Sum `json:"written"` // by stores, inside Apply
 }
 
-// Sent is what a flush has of a table, as its client has counted it: the record keeps it, and of a client that is lost the records are
-// the last word.
+// Sent counts a flush's part of a table, by its client. The record keeps it: for a client that is lost the records
+// have the last figures.
 type Sent struct {
 	Table bellows.TableID
 	Rows  int64
@@ -86,7 +86,7 @@ type Account struct {
 	Tables  []TableLedger `json:"tables"`  // in the order of the job
 }
 
-// Plus is the account of an earlier part of a job and of this. That may have no ledgers.
+// Plus returns the account of an earlier part of a job and this one together. The earlier part may have no ledgers.
 func (a *Account) Plus(o *Account) Account {
 	sum := Account{Sent: a.Sent + o.Sent, Applied: a.Applied + o.Applied, Dropped: a.Dropped + o.Dropped, Tables: slices.Clone(o.Tables)}
 	for i := range min(len(a.Tables), len(o.Tables)) {
@@ -95,8 +95,8 @@ func (a *Account) Plus(o *Account) Account {
 	return sum
 }
 
-// Disagreements are sentences about what does not agree; none: all that was sent became part of the state, or was
-// dropped because its clock never counted. A job that has finished has nothing to drop.
+// Disagreements returns sentences about sums that do not agree. If there are none, all that was sent became part of
+// the state, or was dropped because its clock never counted. A finished job has nothing to drop.
 func (a *Account) Disagreements(finished bool) (list []string) {
 	if a.Sent != a.Applied+a.Dropped {
 		list = append(list, fmt.Sprintf("%d updates were sent, %d applied and %d dropped", a.Sent, a.Applied, a.Dropped))
@@ -119,17 +119,18 @@ func (a *Account) Disagreements(finished bool) (list []string) {
 	return list
 }
 
-// Sample is the clocks in which a partition's bits are summed: all where it is small, else one of each 16 that follow each
-// other, by chance, so that nothing in the job keeps step with it. The first 16 clocks have one, too.
+// Sample has the clocks in which a partition's bits are summed: all if it is small, else one of each 16 consecutive
+// ones. That one is chosen at random, so that nothing in the job keeps step with it. The first 16 clocks also have
+// one.
 type Sample struct {
 	always bool
 	seed   uint64
 }
 
-// smallMost is how many values a partition may have whose sums cost nothing beside the messages about it.
+// smallMost is the most values of a partition whose sums cost nothing compared with the messages about it.
 const smallMost = 256
 
-// SampleOf is the sample of a partition. Values is how many it has, or 0 where rows come and go.
+// SampleOf returns the sample of a partition. values is its number of values, or 0 if rows come and go.
 func SampleOf(p bellows.PartitionRef, values int) Sample {
 	return Sample{values > 0 && values <= smallMost, uint64(p.Table)<<48 ^ uint64(p.Partition)<<32}
 }
@@ -139,8 +140,8 @@ func (s Sample) Has(c bellows.Clock) bool {
 	return s.always || uint32(c)&15 == place(s.seed|uint64(uint32(c)>>4))>>28
 }
 
-// Rows is the sum over rows of a partition, row after row in values, each of its width. The rows (nil: all, in order) are
-// counted from the partition's first.
+// Rows returns the sum over rows of a partition, row after row in values, each of its width. The rows (nil: all, in
+// order) are counted from the partition's first.
 func Rows(p bellows.PartitionID, width int, rows []uint32, values []float32) Sum {
 	if rows == nil {
 		return Range(p, 0, values)
@@ -157,12 +158,12 @@ func Rows(p bellows.PartitionID, width int, rows []uint32, values []float32) Sum
 	return Sum(sum)
 }
 
-// Range is the sum over some values of a partition, of which the first is the first-th.
+// Range returns the sum over consecutive values of a partition, from number first on.
 func Range(p bellows.PartitionID, first int, values []float32) Sum {
 	return Sum(vec.Checksum(place(uint64(p))+uint32(first), values))
 }
 
-// Keys is the sum over rows that have keys, row after row in values.
+// Keys returns the sum over rows that have keys, row after row in values.
 func Keys(p bellows.PartitionID, width int, keys []bellows.Key, values []float32) (sum Sum) {
 	for i, k := range keys {
 		sum += Key(p, k, values[i*width:(i+1)*width])
@@ -170,7 +171,7 @@ func Keys(p bellows.PartitionID, width int, keys []bellows.Key, values []float32
 	return sum
 }
 
-// Key is the sum over the row of one key.
+// Key returns the sum over the row of one key.
 func Key(p bellows.PartitionID, k bellows.Key, row []float32) Sum {
 	return Sum(vec.Checksum(place(uint64(p))+place(uint64(k)), row))
 }

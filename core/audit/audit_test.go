@@ -45,7 +45,7 @@ func TestRowsInAnyOrder(t *testing.T) {
 	}
 }
 
-// TestKeysInAnyOrder is the same of rows that have keys.
+// TestKeysInAnyOrder wants the same for rows that have keys.
 func TestKeysInAnyOrder(t *testing.T) {
 	keys, v := []bellows.Key{1 << 60, 3, 2}, values(6)
 	whole := audit.Keys(1, 2, keys, v)

@@ -12,7 +12,7 @@ import (
 // version lacks and a split of this node may still lay over it (changedBetween).
 //
 // A task that has pinned it looks at it without a lock, so it does not change while readers is more than 1, the
-// cache's own (TestKeysThatAreReadAgainComeByThemselves, the oracle of the simulation). Newer rows are then written
+// cache's own (TestRereadKeysAreSubscribed, the oracle of the simulation). Newer rows are then written
 // to a copy, which replaces it in the cache (renew, then lift). A block gives its memory back after the last task
 // that looks at it has finished. If its values are memory of a message, the message is kept while any block uses it
 // (Answer).

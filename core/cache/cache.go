@@ -88,7 +88,7 @@ type Cache struct {
 //
 // It is not cached (block is nil), cached, or subscribed to: then the lane sends what changes of certain rows, and
 // block has no row that is not one of them, so that each message lifts the version of all of it
-// (TestAnOlderBlockIsAskedForAsAWhole; planted: subscribed-to-less). A subscription ends when no reader uses it
+// (TestOlderBlockIsAskedForWhole; planted: subscribed-to-less). A subscription ends when no reader uses it
 // (unsubscribe), or when the partition gets another owner, which knows of none (TestAMoveEndsASubscription).
 type partition struct {
 	pair       wire.Pair

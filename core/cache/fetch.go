@@ -80,7 +80,7 @@ func (f *fetch) serves(n wire.Need) bool {
 }
 
 // fits reports whether an answer has what was asked for: rows and no lease, the very rows, and a row for each key
-// (TestAnAnswerThatDoesNotFitItsKeysIsNamed).
+// (TestAnswerUnfitForItsKeysIsNamed).
 func (f *fetch) fits(r *wire.RowsPart, width int) bool {
 	return !f.lease && sameRows(r.Rows, f.rows) && (len(f.keys) == 0 || len(r.Values) == len(f.keys)*width)
 }
@@ -185,7 +185,7 @@ func (c *Cache) resume(f *fetch, fx *Effects) {
 }
 
 // Refuse notes that a lane has refused a question as stale. It is to be asked again by a route, which may be here
-// already (TestWhatIsStaleWaitsForTheRoute).
+// already (TestStaleRequestsWaitForRoute).
 func (s *fetches) Refuse(request uint64, until bellows.RouteVersion) {
 	for _, f := range s.open {
 		if f.request == request {
@@ -219,7 +219,7 @@ func (c *Cache) AskAgain(i int, out *wire.Outbox) { c.ask(c.open[i], out) }
 
 // AwaitedRoute returns a partition about which a refused question waits for a route, and the route; false: none does.
 // If its route is there, a question waits for a flush, which has another wait
-// (TestAQuestionBehindAFlushWaitsForNoRoute).
+// (TestQuestionAfterFlushWaitsForNoRoute).
 func (c *Cache) AwaitedRoute() (ref bellows.PartitionRef, until bellows.RouteVersion, awaited bool) {
 	for _, f := range c.open {
 		if f.stale && f.staleUntil > c.version {

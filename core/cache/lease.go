@@ -86,7 +86,7 @@ func (c *Cache) Lease(r *Reader, ref bellows.PartitionRef, mode wire.Mode) (bool
 
 // Acquire asks for the lease that a reader waits for, once its split's own updates of the partition are committed: a
 // lease shows the partition as the lane has it, and nothing can be laid over that
-// (TestALeaseWaitsForTheSplitsOwnUpdates). The commits do not depend on the task: a flush leaves as soon as nothing
+// (TestLeaseWaitsForSplitsOwnUpdates). The commits do not depend on the task: a flush leaves as soon as nothing
 // else can run, a lease keeps no flush from being held or recorded, and one that has such updates does not wait for
 // its clock. Under BSP all clocks before the task's are visible anyway; other rules than additive ones promise
 // nothing before the commit.

@@ -34,7 +34,7 @@ func (s *relays) Recorded(lane int, n bellows.CommitNumber) {
 
 // comes reports whether the lane is sure to send the subscribed rows of a partition in a version that the cache does
 // not hold yet and that a reader needs. With a barrier they come with each clock, but what a unit has left under a
-// lease the next of its clock needs before that (TestAUnitSeesWhatTheOneBeforeHasLeased; planted: own-clock-awaited).
+// lease the next of its clock needs before that (TestUnitSeesPreviousUnitsLease; planted: own-clock-awaited).
 // Without one, they come with each commit of this node: a flush that is done is sure to be recorded (lane.expected),
 // and the rows of one that is recorded are under way until the cache has its commit (lane.recorded).
 func (s *relays) comes(p *partition, need wire.Need) bool {

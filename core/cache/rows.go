@@ -13,9 +13,9 @@ import (
 //
 // An answer to no question is ignored: its question was asked again of another owner. One of an owner of the past is
 // asked for again: what it says was so, and others may have seen newer rows since
-// (TestWhatAnOwnerOfThePastSaysChangesNothing). An unsure one may or may not have updates of this node that are laid
+// (TestAnswersOfFormerOwnerAreIgnored). An unsure one may or may not have updates of this node that are laid
 // over what is read: another lane held them before the partition moved, and has not said yet whether they count. Its
-// question is asked again when it has (TestANewOwnerIsBelievedBehindTheOneBefore). Other rows than were asked for are
+// question is asked again when it has (TestNewOwnersRowsWaitForPreviousOwner). Other rows than were asked for are
 // an error.
 func (c *Cache) Take(a *Answer, part int, unsure bool, fx *Effects) error {
 	r := &a.rows.Parts[part]

@@ -11,12 +11,12 @@ import (
 // A partition that is read again and again is subscribed to (server push, Bösen §4.2): a question about rows that the
 // cache holds in an older version asks the lane to send them, from then on, when they have changed. While a partition
 // is subscribed to, all rows that the cache holds of it are, so that a message about some lifts the version of all. A
-// read that needs what is sure to come waits for it and asks nothing (TestRowsThatAreReadAgainComeByThemselves).
+// read that needs what is sure to come waits for it and asks nothing (TestRereadRowsAreSubscribed).
 //
 // A reader that waits so has no question under way. So each thing that may keep the rows from coming makes it ask: a
 // lane that had no room (Uncertain), another owner (Move), a message that is not new enough with none after it
 // (wakeAwaiting). A subscription is not given up while a reader waits for it
-// (TestNoSubscriptionIsGivenUpUnderAQuestion; planted: gave-up-asking).
+// (TestSubscriptionStaysWhileQuestionIsOut; planted: gave-up-asking).
 //
 // Of a sparse table the rows are those of keys, whether or not they exist yet. Since what is read of such a table
 // changes from clock to clock more often than not, a subscription to keys has a bound, and must earn its keep: see
@@ -25,7 +25,7 @@ import (
 
 // Uncertain notes that a push that was expected at a lane is not sure to be recorded any more: the lane may have to
 // wait for the very tasks that wait for what its record would bring. Those readers ask instead
-// (TestWhoWaitsForAFlushWithoutRoomAsks).
+// (TestReadAsksWhenFlushFindsNoRoom).
 func (c *Cache) Uncertain(lane int, fx *Effects) {
 	c.lanes[lane].expected--
 	for n := range c.partitions {
@@ -118,7 +118,7 @@ func (c *Cache) unsubscribe(p *partition, out *wire.Outbox) {
 // It pays as long as keys are read about as often as they come. Each key that comes costs what two reads of a key
 // earn: fewer bytes travel for a key that comes and is read in each clock than for one that is asked for, and no task
 // waits; but keys that are not read any more still come. A debt of Limits.Unread times the keys of the subscription
-// ends it (TestASubscriptionThatDoesNotPayIsGivenUp), as do so many unread messages, and one more.
+// ends it (TestUnprofitableSubscriptionEnds), as do so many unread messages, and one more.
 type keySubscription struct {
 	most  int // keys to which the lane lets a client be subscribed (TestASubscriptionToKeysHasABound)
 	asked int // with Subscribe: never fewer than the lane has
@@ -141,7 +141,7 @@ func (w *keySubscription) idle(credit int) bool { return w.debt > credit }
 // for all that is cached, and begins a subscription, if so many keys may be subscribed to. Once there is one, keys
 // that are wanted besides are added to it (TestOtherKeysAreAddedToASubscription). In a partition without a barrier
 // the question then has all that is cached, too, if that is older: the answer could not be joined with it
-// (TestAnOlderBlockIsAskedForAsAWhole).
+// (TestOlderBlockIsAskedForWhole).
 func (p *partition) keysToAsk(wanted []bellows.Key, need wire.Need, to []bellows.Key) (_ []bellows.Key, sub bool) {
 	b := p.block
 	if b == nil {

@@ -10,9 +10,9 @@ import (
 	"bellows/link/wire"
 )
 
-// TestASplitFarAheadWaitsAndGoesOn lets a split finish as many tasks ahead of its commits as it may. The next one waits for a commit, and for
+// TestSplitFarAheadWaitsAndContinues lets a split finish as many tasks ahead of its commits as it may. The next one waits for a commit, and for
 // nothing else.
-func TestASplitFarAheadWaitsAndGoesOn(t *testing.T) {
+func TestSplitFarAheadWaitsAndContinues(t *testing.T) {
 	for limit, most := range map[int]int{0: 64, 1: 1, 3: 3, 1000: 64} {
 		d := newDeskWithin(t, client.Limits{Retained: limit})
 		for c := range bellows.Clock(most + 2) {
@@ -39,9 +39,10 @@ func TestASplitFarAheadWaitsAndGoesOn(t *testing.T) {
 	}
 }
 
-// TestALeaseWaitsForTheSplitsOwnUpdates asks for leases on two partitions, one of which the split has changed in flushes that are not committed: it
-// asks for that when both are, and wants to see the later. Of a table with a barrier nothing is waited for, nor of another partition.
-func TestALeaseWaitsForTheSplitsOwnUpdates(t *testing.T) {
+// TestLeaseWaitsForSplitsOwnUpdates asks for leases on two partitions, one of which the split has changed in
+// uncommitted flushes. It asks for that one when both are committed, and needs the later one. It does not wait for a
+// table with a barrier, nor for another partition.
+func TestLeaseWaitsForSplitsOwnUpdates(t *testing.T) {
 	d := newDesk(t)
 	for c := range bellows.Clock(3) {
 		d.dispatch(c, 0, 0)

@@ -10,9 +10,9 @@ import (
 	"bellows/link/wire"
 )
 
-// TestKeysThatComeAllocateNothing has a split read subscribed keys clock after clock: before they come, so that it waits, and after, when
-// they are written over a block that nobody looks at; and while a task of the other split looks at them. (The race detector makes pools
-// forget at random.)
+// TestKeysThatComeAllocateNothing lets a split read subscribed keys clock after clock: before they come, so that it
+// waits; after, when they are written over a block that no reader uses; and while a task of the other split reads
+// them. (The race detector makes pools forget at random.)
 func TestKeysThatComeAllocateNothing(t *testing.T) {
 	for name, looks := range map[string]bool{"nobody looks": false, "a task looks": true} {
 		d := subscribed(t)

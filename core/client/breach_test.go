@@ -78,7 +78,7 @@ func TestAnswersToNoQuestionAreNamed(t *testing.T) {
 	}
 }
 
-// wantBreach wants the last word to be the only breach, and nothing begun or answered after it.
+// wantBreach wants the last message to be the only complaint, and no task begun or message answered after it.
 func wantBreach(t *testing.T, fx *client.Effects, want string) {
 	t.Helper()
 	n := len(fx.Envelopes)

@@ -134,12 +134,12 @@ func (fx *Effects) Reset() {
 //   - No split sees a partition's version go back: TestALeaseDoesNotGoBack, TestAKeyDoesNotGoBack, P3 of the
 //     simulation.
 //   - Under additive rules a split sees its own updates at once, and each once: P2 of the simulation
-//     (TestOwnDeltasAreLaidOverUntilTheirCommit).
+//     (TestOwnDeltasOverlayUntilCommit).
 //   - A unit runs once, however often it is dispatched: TestAUnitIsRunOnce, claim.Queue.
 //   - No task begins while a lane has no room (TestAFullLaneStopsNewTasks), nor after one that has failed, whose
 //     updates it would miss (planted: failure-ignored).
-//   - Whatever is waited for is asked after, named, and given up: TestAQuestionThatIsLostEndsTheJob,
-//     TestALaneThatSaysNothingEndsTheJob, P8 of the simulation.
+//   - Whatever is waited for is asked after, named, and given up: TestLostQuestionEndsJob,
+//     TestSilentLaneEndsJob, P8 of the simulation.
 //   - Of eras other than its own and of terms that are over nothing is taken: TestOtherErasAreNothing,
 //     TestALowerTermIsNotObeyed.
 //

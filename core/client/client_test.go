@@ -41,7 +41,7 @@ func TestPrefetchWaitsForNothing(t *testing.T) {
 	}
 }
 
-func TestAFlushOfTwoSplitsIsOneSubtree(t *testing.T) {
+func TestFlushOfTwoSplitsIsOneSubtree(t *testing.T) {
 	d := newDesk(t)
 	d.start(0, 0, 0, 1)
 	for s := range bellows.SplitID(2) {
@@ -56,9 +56,9 @@ func TestAFlushOfTwoSplitsIsOneSubtree(t *testing.T) {
 	}
 }
 
-// TestWhatLeavesTogetherLeavesInTheOrderOfClocks blocks two splits, each in its second task of a clock, that of the first being the later clock: what their
+// TestFlushesLeaveInClockOrder blocks two splits, each in its second task of a clock, that of the first being the later clock: what their
 // first tasks have left leaves, since nothing else can run.
-func TestWhatLeavesTogetherLeavesInTheOrderOfClocks(t *testing.T) {
+func TestFlushesLeaveInClockOrder(t *testing.T) {
 	d := newDesk(t)
 	for s, clock := range []bellows.Clock{5, 3} {
 		for part := range 2 {
@@ -80,8 +80,8 @@ func TestWhatLeavesTogetherLeavesInTheOrderOfClocks(t *testing.T) {
 	}
 }
 
-// TestOnlyBarrierDeltasAreDeferrable wants the record of a flush to be waited for by nobody where all of its deltas are of BSP tables: not of others, and not
-// where it ends a lease.
+// TestOnlyBarrierDeltasAreDeferrable wants the record of a flush to be deferrable if all of its deltas are of BSP
+// tables: not with deltas of others, and not if it ends a lease.
 func TestOnlyBarrierDeltasAreDeferrable(t *testing.T) {
 	for _, c := range []struct {
 		leased     bool
@@ -119,7 +119,7 @@ func TestAFullLaneStopsNewTasks(t *testing.T) {
 	d.expect("run split 1 clock 0 items [0,1)", "lane 0 of node 0: push flush 1 of node 1 t1/p0 [0][1] of splits 0<<0, done: 1 results, 1 pairs")
 }
 
-func TestOwnDeltasAreLaidOverUntilTheirCommit(t *testing.T) {
+func TestOwnDeltasOverlayUntilCommit(t *testing.T) {
 	d := newDesk(t)
 	d.dispatch(0, 0, 0)
 	d.start(1, 0, 0)
@@ -161,7 +161,7 @@ func TestLongWaitsAreNamed(t *testing.T) {
 	}
 }
 
-// TestOfSeveralWaitsOneIsNamed has both splits wait for rows: one is named, and the other counted.
+// TestOfSeveralWaitsOneIsNamed lets both splits wait for rows: one is named, and the other counted.
 func TestOfSeveralWaitsOneIsNamed(t *testing.T) {
 	d := newDesk(t)
 	d.start(3, 2, 0, 1)
@@ -173,7 +173,8 @@ func TestOfSeveralWaitsOneIsNamed(t *testing.T) {
 	}
 }
 
-// TestTheEndWakesWhoWaits ends a job while one task waits for rows and another computes: the first is woken, to learn of it, and the second ends by itself.
+// TestTheEndWakesWhoWaits ends a job while one task waits for rows and another computes: the first is woken to learn
+// of the end, and the second ends without that.
 func TestTheEndWakesWhoWaits(t *testing.T) {
 	d := newDesk(t)
 	d.start(0, 0, 0, 1)
@@ -184,8 +185,8 @@ func TestTheEndWakesWhoWaits(t *testing.T) {
 	}
 }
 
-// TestRowsOfSeveralPartitionsAreAskedOfEach reads rows of both partitions of a table: each lane is asked for its own, by their places there.
-func TestRowsOfSeveralPartitionsAreAskedOfEach(t *testing.T) {
+// TestReadAsksEachPartition reads rows of both partitions of a table: each lane is asked for its own, by their places there.
+func TestReadAsksEachPartition(t *testing.T) {
 	d := newDesk(t, table.Schema{Name: "large", Rows: 200, Width: 1, Partitions: 2, Consistency: table.Async})
 	d.start(0, 0, 0)
 	if d.ReadRows(d.tasks[0], 2, []bellows.RowID{1, 99, 100, 107}, &d.fx) {
@@ -203,7 +204,7 @@ func TestReadsGoByTheStalenessOfNow(t *testing.T) {
 	d.expect("lane 0 of node 0: pull t0/p0 [] after commit 2 clock -1")
 }
 
-func TestALaneThatDoesNotHoldItsPartIsNamed(t *testing.T) {
+func TestLaneWithoutItsPartIsNamed(t *testing.T) {
 	d := newDesk(t)
 	d.push(delta{0, 1, 1}, delta{0, 5, 1})
 	id := flushID(1)
@@ -257,7 +258,7 @@ func TestAUnitIsRunOnce(t *testing.T) {
 	d.expect("run split 0 clock 2 items [0,1)", "lane 0 of node 0: push flush 2 of node 1, done: 1 results, 0 pairs")
 }
 
-// TestUnitsOfAClockAreRunOnce is TestAUnitIsRunOnce for a clock of two units, which follow each other.
+// TestUnitsOfAClockAreRunOnce does what TestAUnitIsRunOnce does for a clock of two consecutive units.
 func TestUnitsOfAClockAreRunOnce(t *testing.T) {
 	d := newUnitDesk(t)
 	d.dispatchUnits(0, 0, 2)
@@ -286,8 +287,8 @@ func TestAFlushOfNothingIsHeld(t *testing.T) {
 	d.expect()
 }
 
-// TestTheFirstLaneKeepsWhatAFlushHasFinished changes partitions of two lanes: the first push has the results.
-func TestTheFirstLaneKeepsWhatAFlushHasFinished(t *testing.T) {
+// TestFirstLaneKeepsFinishedUnits changes partitions of two lanes: the first push has the results.
+func TestFirstLaneKeepsFinishedUnits(t *testing.T) {
 	d := newDesk(t)
 	d.run(delta{1, 0, 1}, delta{1, 7, 2})
 	d.expect("lane 0 of node 0: push flush 1 of node 1 t1/p0 [0][1] of splits 0<<0, done: 1 results, 2 pairs",
@@ -298,9 +299,9 @@ func TestTheFirstLaneKeepsWhatAFlushHasFinished(t *testing.T) {
 	d.expect("the controller: done flush 1 of node 1: 1 results, 2 pairs")
 }
 
-// TestAFlushCountsBeforeItsClientSaysSo has another controller ask the lanes what they hold, so that a flush gets its number before its client knows
+// TestFlushMayCountBeforeClientsDone lets another controller ask the lanes what they hold, so that a flush gets its number before its client knows
 // that all parts of it are held. The client says nothing more of it.
-func TestAFlushCountsBeforeItsClientSaysSo(t *testing.T) {
+func TestFlushMayCountBeforeClientsDone(t *testing.T) {
 	d := newDesk(t)
 	id := d.push(delta{1, 0, 1}, delta{1, 7, 2})
 	commit := func(at wire.Address) {
@@ -316,8 +317,9 @@ func TestAFlushCountsBeforeItsClientSaysSo(t *testing.T) {
 	d.expectWaits(0)
 }
 
-// TestWhatIsNotBegunIsGivenBack recalls a split of which one unit runs and two wait: these may be dispatched again. What another split has finished of their clock waits for them no longer.
-func TestWhatIsNotBegunIsGivenBack(t *testing.T) {
+// TestUnbegunTasksAreReturned recalls a split of which one unit runs and two wait: these may be dispatched again.
+// Finished units of another split no longer wait for them.
+func TestUnbegunTasksAreReturned(t *testing.T) {
 	d := newDesk(t)
 	d.dispatch(0, 0, 0)
 	d.dispatch(1, 0, 0, 1)

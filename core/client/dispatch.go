@@ -10,7 +10,7 @@ import (
 //
 //   - a lane has no room for what has left (flush.Coordinator.Full): a new task would have to wait there too, and the
 //     clocks that are behind come first (docs/4-consistency.md, Bounds);
-//   - the split is Limits.Retained flushes ahead of what its reads would see (TestASplitFarAheadWaitsAndGoesOn);
+//   - the split is Limits.Retained flushes ahead of what its reads would see (TestSplitFarAheadWaitsAndContinues);
 //   - a task has failed, or the job has ended.
 //
 // If a job divides clocks, each unit of a clock is a task with a result and flushes of its own. Other nodes may have run

@@ -18,7 +18,7 @@ func newGapDesk(t *testing.T) *desk {
 	return d
 }
 
-// TestAnEmptyPartitionIsLeased leases partitions without rows, of which a lane of another process gives nil.
+// TestAnEmptyPartitionIsLeased leases partitions without rows, for which a lane of another process sends nil.
 func TestAnEmptyPartitionIsLeased(t *testing.T) {
 	d := newGapDesk(t)
 	for i, mode := range []wire.Mode{wire.Shared, wire.Exclusive} {
@@ -38,8 +38,8 @@ func TestAnEmptyPartitionIsLeased(t *testing.T) {
 	}
 }
 
-// TestNoRowsAreReadAtOnce reads no rows at every place, the one behind the last row included.
-func TestNoRowsAreReadAtOnce(t *testing.T) {
+// TestReadOfNoRowsReturnsAtOnce reads no rows at every place, including the one after the last row.
+func TestReadOfNoRowsReturnsAtOnce(t *testing.T) {
 	d := newGapDesk(t)
 	for r := range bellows.RowID(9) {
 		if !d.read(0, gap, r, r) || len(d.tasks[0].View(gap, r, r)) != 0 {

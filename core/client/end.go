@@ -19,9 +19,9 @@ import (
 //     planted: end-not-passed-on). Then the client says its last word, its counts, and nothing more.
 //
 // The first complaint is kept and said to each controller that follows, since the one before has perhaps told nobody
-// (TestEachControllerIsToldWhyAClientDoesNotGoOn), and so is the last word. An end that was no finish is such a
+// (TestEachControllerHearsWhyClientStopped), and so is the last word. An end that was no finish is such a
 // complaint: where the process of the one before died in the midst of it, this client may be the only one who was
-// told (TestWhoAloneWasToldTheEndSaysSo; planted: end-kept-to-oneself).
+// told (TestOnlyHearerOfEndAnnouncesIt; planted: end-kept-to-oneself).
 //
 // Turned down: to count as sent only what was acknowledged as held, since the acknowledgement may be under way too
 // (0006).
@@ -149,7 +149,7 @@ func (c *Client) takeLeave(m *wire.Route, fx *Effects) {
 }
 
 // part says End to lanes that leave and of which nothing is expected any more, so that nothing comes to them either
-// (server.Lane says what for; TestALaneThatLeavesIsPartedFromWhenItHasAnswered).
+// (server.Lane says what for; TestLeavingLaneIsPartedAfterItsAnswer).
 func (c *Client) part(fx *Effects) {
 	c.parting = slices.DeleteFunc(c.parting, func(who wire.Address) bool {
 		if lane := slices.Index(c.lanes, who); lane >= 0 && c.expects(lane) {

@@ -21,11 +21,11 @@ import (
 //     or a record, which the controller makes as soon as it can, and it gives a job up in which none has been made
 //     for so long.
 //   - The lane has nothing of it, and the client still waits: the question or its answer is lost. The job ends at
-//     once (TestAQuestionThatIsLostEndsTheJob; planted: loss-overlooked).
-//   - The lane says nothing at all for Times.Answer. The job ends then (TestALaneThatSaysNothingEndsTheJob; planted:
+//     once (TestLostQuestionEndsJob; planted: loss-overlooked).
+//   - The lane says nothing at all for Times.Answer. The job ends then (TestSilentLaneEndsJob; planted:
 //     silence-accepted).
 //
-// So no wait needs a deadline that guesses how long others compute (TestAWaitForASlowTaskGoesOn). What waits for a
+// So no wait needs a deadline that guesses how long others compute (TestWaitForSlowTaskContinues). What waits for a
 // route is not asked after: no lane has it (route.go).
 //
 // Turned down: a deadline for each question, which would have to be longer than all tasks that may come before it;

@@ -12,7 +12,8 @@ import (
 	"bellows/table"
 )
 
-// waits is a desk of which something waits: a read of rows, a lease, rows that come unasked, or a flush for one lane or for two.
+// waits returns a desk with one thing that waits: a read of rows, a lease, subscribed rows, or a flush for one lane
+// or for two.
 var waits = map[string]func(*desk){
 	"split 0 clock 3 items [0,1) waits for table w, t0/p0 at lane 0 of node 0": func(d *desk) {
 		d.start(3, 2, 0)
@@ -40,7 +41,7 @@ var waits = map[string]func(*desk){
 	},
 }
 
-// flushOf has a task of split 0 end that has changed some rows of table f.
+// flushOf lets a task of split 0 end that has changed some rows of table f.
 func flushOf(d *desk, rows ...bellows.RowID) {
 	d.start(0, 0, 0)
 	for _, r := range rows {
@@ -61,7 +62,8 @@ func standing(m *wire.Inquiry, behind pending.Behind, who uint32) *wire.Standing
 	return &wire.Standing{Incarnation: 1, List: list}
 }
 
-// hour has a client wait for an hour, and answers what it asks. It returns what it said, and what it told the controller.
+// hour lets a client wait for an hour, and answers its questions. It returns its notices, and its reports to the
+// controller.
 func (d *desk) hour(answer func(*wire.Inquiry) *wire.Standing) (notices, failed []string, endedMillis int64) {
 	for now := int64(500); now <= 3_600_000; now += 500 {
 		d.Tick(now, &d.fx)
@@ -89,8 +91,9 @@ func named(notice, wait string) bool {
 	return strings.HasPrefix(notice, who+" has waited ") && strings.Contains(notice, " s for "+what)
 }
 
-// TestAWaitForASlowTaskGoesOn waits an hour for what the lane has: it is named, with behind whom it is and until when, and does not end.
-func TestAWaitForASlowTaskGoesOn(t *testing.T) {
+// TestWaitForSlowTaskContinues waits an hour for what the lane has: it is named, with its cause and its limit, and
+// does not end.
+func TestWaitForSlowTaskContinues(t *testing.T) {
 	for what, begin := range waits {
 		d := newDesk(t)
 		begin(d)
@@ -117,8 +120,8 @@ func TestAWaitForASlowTaskGoesOn(t *testing.T) {
 	}
 }
 
-// TestAQuestionThatIsLostEndsTheJob has the lane answer that it has nothing of that for which the client waits.
-func TestAQuestionThatIsLostEndsTheJob(t *testing.T) {
+// TestLostQuestionEndsJob lets the lane answer that it has nothing of that for which the client waits.
+func TestLostQuestionEndsJob(t *testing.T) {
 	for what, begin := range waits {
 		d := newDesk(t)
 		begin(d)
@@ -132,8 +135,9 @@ func TestAQuestionThatIsLostEndsTheJob(t *testing.T) {
 	}
 }
 
-// TestALaneIsAskedForAFlushOfNothing has a flush of nothing wait: as long as the lane says that it waits for its record that goes on; it is lost when the lane has nothing of it.
-func TestALaneIsAskedForAFlushOfNothing(t *testing.T) {
+// TestLaneIsAskedAboutEmptyFlush lets an empty flush wait. The wait continues as long as the lane answers that it
+// waits for its record; the flush is lost when the lane has nothing of it.
+func TestLaneIsAskedAboutEmptyFlush(t *testing.T) {
 	for behind, lost := range map[pending.Behind]bool{pending.Record: false, pending.Nothing: true} {
 		d := newDesk(t)
 		flushOf(d)
@@ -146,9 +150,9 @@ func TestALaneIsAskedForAFlushOfNothing(t *testing.T) {
 	}
 }
 
-// TestAPushThatIsLostWhenSentAgainEndsTheJob has a flush find no room, and then room, and what is sent again not come: the lane has said that there
-// is room, and has nothing, whether it is asked before the client has heard that or behind it.
-func TestAPushThatIsLostWhenSentAgainEndsTheJob(t *testing.T) {
+// TestLostResentPushEndsJob lets a flush find no room, and then room, and loses the push that is sent again. The lane
+// has reported room, and has nothing, whether it is asked before the client has received that report or after.
+func TestLostResentPushEndsJob(t *testing.T) {
 	for _, crossing := range []bool{false, true} {
 		d := newDesk(t)
 		flushOf(d, 1)
@@ -176,8 +180,8 @@ func TestAPushThatIsLostWhenSentAgainEndsTheJob(t *testing.T) {
 	}
 }
 
-// TestALaneThatSaysNothingEndsTheJob has the lane answer nothing, or only other things, which keep the wait alive.
-func TestALaneThatSaysNothingEndsTheJob(t *testing.T) {
+// TestSilentLaneEndsJob lets the lane answer nothing, or only other things, which keep the wait alive.
+func TestSilentLaneEndsJob(t *testing.T) {
 	for what, begin := range waits {
 		d := newDesk(t)
 		begin(d)
@@ -192,7 +196,7 @@ func TestALaneThatSaysNothingEndsTheJob(t *testing.T) {
 	}
 }
 
-// TestALaneThatSpeaksIsNotSilent has the lane's word stand behind much else that it sends, and the node sleep.
+// TestALaneThatSpeaksIsNotSilent lets the lane's word stand behind much else that it sends, and the node sleep.
 func TestALaneThatSpeaksIsNotSilent(t *testing.T) {
 	d := newDesk(t, table.Schema{Name: "g", Rows: 4, Width: 1, Consistency: table.Async})
 	d.start(3, 2, 0)
@@ -217,9 +221,9 @@ func TestALaneThatSpeaksIsNotSilent(t *testing.T) {
 	d.expect("lane 0 of node 0: *wire.Inquiry", "the controller: *wire.Complaint") // which nobody asked for
 }
 
-// TestWhatIsLeftOfAStalePushWaitsForItsClock has a lane refuse one of two parts of a push, the one that shows at once, and hold it when it comes again: what is left waits for its clock, with
+// TestRestOfStalePushWaitsForClock lets a lane refuse one of two parts of a push, the one that shows at once, and hold it when it comes again: what is left waits for its clock, with
 // nothing to be heard of it before.
-func TestWhatIsLeftOfAStalePushWaitsForItsClock(t *testing.T) {
+func TestRestOfStalePushWaitsForClock(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
 	d.push(delta{0, 1, 1}, delta{1, 3, 4})
@@ -240,9 +244,9 @@ func TestWhatIsLeftOfAStalePushWaitsForItsClock(t *testing.T) {
 	}
 }
 
-// TestATaskThatComputesForTooLongEndsTheJob has a task compute for an hour and more: the controller is told of it every second from the first on, and
-// that it has failed when it may no longer.
-func TestATaskThatComputesForTooLongEndsTheJob(t *testing.T) {
+// TestOverlongTaskEndsJob lets a task compute for more than an hour. The controller hears of it every second from the
+// first on, and that it has failed when its time is over.
+func TestOverlongTaskEndsJob(t *testing.T) {
 	d := newDesk(t)
 	d.start(3, 0, 0, 1)
 	told, failed := 0, ""

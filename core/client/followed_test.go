@@ -8,12 +8,12 @@ import (
 	"bellows/link/wire"
 )
 
-// follows has another controller tell the client the whole route of a desk's job, as it knows it.
+// follows lets another controller tell the client the whole route of a desk's job, as it knows it.
 func (r *roads) follows(term bellows.Term) {
 	r.d.deliver(controller, &wire.Route{Term: term, Version: r.Version(), Changes: r.Whole(), Begin: &wire.Begin{Complete: make([]bellows.Clock, 2), Staleness: []int32{0, -1}}})
 }
 
-// pushToBoth has a task add to rows of both lanes and signal 7 and 8, and returns the name of its flush.
+// pushToBoth lets a task add to rows of both lanes and signal 7 and 8, and returns the name of its flush.
 func (d *desk) pushToBoth() bellows.FlushID {
 	d.start(0, 0, 0)
 	d.tasks[0].AddRow(0, 1, []float32{1})
@@ -23,7 +23,7 @@ func (d *desk) pushToBoth() bellows.FlushID {
 	return d.sent[0].Flush
 }
 
-// held is a desk whose client has said that a flush for two lanes is done, and its name.
+// held returns a desk whose client has reported a flush for two lanes as done, and the flush's name.
 func held(t *testing.T) (*desk, *roads, bellows.FlushID) {
 	d := newDesk(t)
 	r := newRoads(d)
@@ -35,9 +35,9 @@ func held(t *testing.T) (*desk, *roads, bellows.FlushID) {
 	return d, r, id
 }
 
-// TestWhatIsDoneIsSaidToWhoFollows loses the word that a flush is done, with the process to which it was said: the controller of another one hears it again, unless some
-// lane has said that the flush counts, or not all of it is held.
-func TestWhatIsDoneIsSaidToWhoFollows(t *testing.T) {
+// TestDonesAreSentToNewController loses a Done with the process to which it was sent. The next controller receives it
+// again, unless a lane has reported that the flush counts, or a part of it is not held.
+func TestDonesAreSentToNewController(t *testing.T) {
 	d, r, id := held(t)
 	r.follows(2)
 	d.expect("the controller: done flush 1 of node 1: 1 results, 2 pairs")
@@ -54,9 +54,10 @@ func TestWhatIsDoneIsSaidToWhoFollows(t *testing.T) {
 	d.expect("") // its lane says it
 }
 
-// TestARouteThatNobodyHasIsNotAwaited has a controller refuse a done by a route of which it has told nobody else, and be lost with it: the one that follows knows the route
-// of before, by which the flush is sent and done again. So it is with a question.
-func TestARouteThatNobodyHasIsNotAwaited(t *testing.T) {
+// TestUnrecordedRouteIsNotAwaited lets a controller refuse a Done by a route that it has sent to no other node, and
+// loses it. The next controller knows the previous route, by which the flush is sent and done again. The same holds
+// for a question.
+func TestUnrecordedRouteIsNotAwaited(t *testing.T) {
 	d, r, id := held(t)
 	d.start(1, 0, 1)
 	d.read(1, 1, 0, 4)
@@ -71,9 +72,10 @@ func TestARouteThatNobodyHasIsNotAwaited(t *testing.T) {
 	d.expect("the controller: done flush 1 of node 1: 1 results, 2 pairs")
 }
 
-// TestWhoAloneWasToldTheEndSaysSo tells one client that the job has failed, or was interrupted, and then another controller speaks that knows nothing of it: it is told why this
-// client does not go on, each once. One that says the end, too, is told nothing more, and nobody is told of a job that has finished.
-func TestWhoAloneWasToldTheEndSaysSo(t *testing.T) {
+// TestOnlyHearerOfEndAnnouncesIt sends one client the failure or the interruption of the job. Then another controller
+// comes that does not know of it: the client reports once why it stopped. A controller that also sends the end
+// receives no report, and the end of a finished job is never reported.
+func TestOnlyHearerOfEndAnnouncesIt(t *testing.T) {
 	for reason, want := range map[string]string{
 		"it failed": "the controller: failed: the controller before has told it that the job is over: it failed",
 		"":          "",

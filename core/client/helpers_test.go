@@ -43,7 +43,7 @@ func newDesk(t *testing.T, more ...table.Schema) *desk {
 	return newDeskWithin(t, client.Limits{}, more...)
 }
 
-// newDeskWithin is newDesk for a client with limits of the test's.
+// newDeskWithin returns newDesk for a client with limits of the test's.
 func newDeskWithin(t *testing.T, limits client.Limits, more ...table.Schema) *desk {
 	job := core.Job{Tables: append(deskTables(), more...)}
 	job.Items = func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }
@@ -93,14 +93,14 @@ func (d *desk) run(deltas ...delta) {
 	d.finish(0)
 }
 
-// push is run; it drops what the client says, and returns the name of the flush that has left.
+// push does what run does; it drops what the client says, and returns the name of the flush that has left.
 func (d *desk) push(deltas ...delta) bellows.FlushID {
 	d.run(deltas...)
 	d.said()
 	return d.sent[0].Flush
 }
 
-// miss has the task of a split read rows that the client does not have.
+// miss lets the task of a split read rows that the client does not have.
 func (d *desk) miss(s bellows.SplitID, tab bellows.TableID, first, end bellows.RowID) {
 	d.t.Helper()
 	if d.read(s, tab, first, end) {
@@ -108,15 +108,15 @@ func (d *desk) miss(s bellows.SplitID, tab bellows.TableID, first, end bellows.R
 	}
 }
 
-// ask is miss; it drops the question that the client asks.
+// ask does what miss does; it drops the question that the client asks.
 func (d *desk) ask(s bellows.SplitID, tab bellows.TableID, first, end bellows.RowID) {
 	d.t.Helper()
 	d.miss(s, tab, first, end)
 	d.said()
 }
 
-// lease has the task of a split ask for a lease that it does not have, and returns the request; nil: the client sends
-// none yet.
+// lease lets the task of a split ask for a lease that it does not have, and returns the request; nil: the client
+// sends none yet.
 func (d *desk) lease(s bellows.SplitID, ref bellows.PartitionRef, mode wire.Mode) *wire.Acquire {
 	d.t.Helper()
 	if has, err := d.Lease(d.tasks[s], ref, mode, &d.fx); has || err != nil {
@@ -154,7 +154,7 @@ func (d *desk) rows(from wire.Address, request uint64, part wire.RowsPart) {
 
 func committed(list ...wire.Commitment) *wire.Committed { return &wire.Committed{List: list} }
 
-// said is what the client has done since the last call, one line each.
+// said returns what the client has done since the last call, one line each.
 func (d *desk) said() string {
 	var lines []string
 	for _, t := range d.fx.Run {
@@ -267,7 +267,7 @@ func (d *desk) recall(s bellows.SplitID) (kept bellows.Clock) {
 // laneAdded takes part while the job runs.
 var laneAdded = wire.LaneAt(2, 0)
 
-// roads are the routes of a job, each made from the one before.
+// roads are the routes of a job, each made from the previous one.
 type roads struct {
 	*route.Route
 	d *desk
@@ -277,7 +277,7 @@ func newRoads(d *desk) *roads {
 	return &roads{route.Spread(deskTables(), 2, lanes, []bellows.NodeID{1}), d}
 }
 
-// tell has the controller tell the client of changes.
+// tell lets the controller tell the client of changes.
 func (r *roads) tell(changes ...func() bellows.Control) {
 	var list []bellows.Control
 	for _, c := range changes {

@@ -33,7 +33,7 @@ func (d *desk) answerKeys(q *wire.Pull, plus float32, commit bellows.CommitNumbe
 	d.rows(lanes[0], q.Request, p)
 }
 
-// gather is what the split sees in the rows of keys of k.
+// gather returns what the split sees in the rows of keys of k.
 func (d *desk) gather(s bellows.SplitID, list ...bellows.Key) []float32 {
 	v := make([]float32, 2*len(list))
 	d.tasks[s].GatherKeys(sparseK, list, v)
@@ -110,7 +110,7 @@ func TestAFlushOfKeysIsOneSubtree(t *testing.T) {
 	d.expect("lane 0 of node 0: push flush 1 of node 1 t3/p0 [][4 22 10] of splits 0<<1 keys [7 5 6], done: 2 results, 1 pairs")
 }
 
-func TestOwnDeltasOfKeysAreLaidOverUntilTheirCommit(t *testing.T) {
+func TestOwnKeyDeltasOverlayUntilCommit(t *testing.T) {
 	d := newSparseDesk(t)
 	d.dispatch(0, 0, 0)
 	d.start(1, 0, 0)
@@ -140,7 +140,7 @@ func TestOwnDeltasOfKeysAreLaidOverUntilTheirCommit(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatDoesNotFitItsKeysIsNamed(t *testing.T) {
+func TestAnswerUnfitForItsKeysIsNamed(t *testing.T) {
 	d := newSparseDesk(t)
 	d.start(0, 0, 0)
 	d.readKeys(0, sparseK, 4, 8)

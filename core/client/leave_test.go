@@ -7,9 +7,10 @@ import (
 	"bellows/link/wire"
 )
 
-// TestALaneThatLeavesIsPartedFromWhenItHasAnswered moves all of a lane elsewhere and removes it, while a read and a flush are there: it is told that nothing more comes when it
-// has refused the one, and the other is held and recorded where it belongs.
-func TestALaneThatLeavesIsPartedFromWhenItHasAnswered(t *testing.T) {
+// TestLeavingLaneIsPartedAfterItsAnswer moves all of a lane elsewhere and removes it, while a read and a flush are
+// there. The client sends it its End when the lane has refused the read, and the flush is held and recorded at its
+// new owner.
+func TestLeavingLaneIsPartedAfterItsAnswer(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
 	d.start(0, 0, 0, 1)
@@ -27,8 +28,8 @@ func TestALaneThatLeavesIsPartedFromWhenItHasAnswered(t *testing.T) {
 	d.expect("wake split 1 clock 0 items [0,1)", "lane 0 of node 0: *wire.End", "lane 0 of node 2: *wire.End", "the controller: *wire.Closed")
 }
 
-// TestAFlushOfNothingGoesToALaneThatStays removes the lane that holds a flush without deltas: another holds it then, under its name.
-func TestAFlushOfNothingGoesToALaneThatStays(t *testing.T) {
+// TestEmptyFlushGoesToStayingLane removes the lane that holds a flush without deltas: another holds it then, under its name.
+func TestEmptyFlushGoesToStayingLane(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
 	d.run()
@@ -46,8 +47,8 @@ func TestAFlushOfNothingGoesToALaneThatStays(t *testing.T) {
 	d.expectWaits(0)
 }
 
-// TestWhatIsSentAgainForALeaverKeepsItsMemory has the lane that leaves say last that a flush without deltas counts, which is on its way to another lane by then.
-func TestWhatIsSentAgainForALeaverKeepsItsMemory(t *testing.T) {
+// TestResentPushOfLeaverKeepsMemory lets the lane that leaves say last that a flush without deltas counts, which is on its way to another lane by then.
+func TestResentPushOfLeaverKeepsMemory(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
 	d.push()
@@ -64,9 +65,9 @@ func TestWhatIsSentAgainForALeaverKeepsItsMemory(t *testing.T) {
 	d.expectWaits(1)
 }
 
-// TestAClientThatLeavesGivesItsCountsToItsHeir removes the client behind a lane, which it has parted from then, though it has not heard the last of it. To a job that
-// ends it says them once more.
-func TestAClientThatLeavesGivesItsCountsToItsHeir(t *testing.T) {
+// TestLeavingClientSendsCountsToSuccessor removes a client after a lane, which it has parted from then, though it has
+// not received the last message of that lane. If the job ends, it sends its counts once more.
+func TestLeavingClientSendsCountsToSuccessor(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
 	r.tell(func() bellows.Control { return r.AddClient(2) }, func() bellows.Control { return r.MoveSplit(0, 2) }, func() bellows.Control { return r.MoveSplit(1, 2) })
@@ -84,8 +85,8 @@ func TestAClientThatLeavesGivesItsCountsToItsHeir(t *testing.T) {
 	d.expect("the controller: *wire.Closed")
 }
 
-// TestWhatIsSentAgainBringsAPartOnce has a lane refuse some parts of a push, to be sent again, and find no room for the others: when there is room, each comes in one push.
-func TestWhatIsSentAgainBringsAPartOnce(t *testing.T) {
+// TestResentPushBringsPartOnce lets a lane refuse some parts of a push, to be sent again, and find no room for the others: when there is room, each comes in one push.
+func TestResentPushBringsPartOnce(t *testing.T) {
 	d := newDesk(t)
 	newRoads(d)
 	id := d.push(delta{0, 1, 1}, delta{1, 2, 2})
@@ -96,8 +97,9 @@ func TestWhatIsSentAgainBringsAPartOnce(t *testing.T) {
 	d.expect("lane 0 of node 0: push flush 1 of node 1 t0/p0 [1][1] of splits 0<<0, done: 1 results, 2 pairs")
 }
 
-// TestAnInquiryIsAboutThePartThatIsLeastFar has a lane hold one part of a push and find no room for the other: it is asked about that one, since the word that there is room may be lost.
-func TestAnInquiryIsAboutThePartThatIsLeastFar(t *testing.T) {
+// TestInquiryIsAboutLeastAdvancedPart lets a lane hold one part of a push and find no room for the other. The client
+// asks about the other, since the report of room may be lost.
+func TestInquiryIsAboutLeastAdvancedPart(t *testing.T) {
 	d := newDesk(t)
 	id := d.push(delta{0, 1, 1}, delta{1, 2, 2})
 	d.deliver(lanes[0], &wire.Held{Flush: id, Pairs: []wire.Pair{pairAt(0, 0, 1)}})

@@ -9,8 +9,8 @@ import (
 	"bellows/link/wire"
 )
 
-// newReader returns a desk whose split 0 has read the same rows of the async table in two clocks, and added to them in
-// the second. The client is subscribed to them.
+// newReader returns a desk whose split 0 has read the same rows of the async table in two clocks, and added to them
+// in the second. The client is subscribed to them.
 func newReader(t *testing.T) *desk {
 	d := newDesk(t)
 	for c := range bellows.Clock(2) {
@@ -25,7 +25,7 @@ func newReader(t *testing.T) *desk {
 	return d
 }
 
-// readTwice has split 0 read the same rows in two clocks, and finish both: the second time it subscribes to them.
+// readTwice lets split 0 read the same rows in two clocks, and finish both: the second time it subscribes to them.
 func readTwice(d *desk) {
 	d.t.Helper()
 	for clock := range bellows.Clock(2) {
@@ -39,9 +39,9 @@ func readTwice(d *desk) {
 	}
 }
 
-// TestWhoReadsAfterAMoveAsks moves a partition to which a client is subscribed while nobody waits for its rows: the new owner knows of no subscription, so that the next
-// task asks, and waits for nothing that comes unasked.
-func TestWhoReadsAfterAMoveAsks(t *testing.T) {
+// TestReadAfterMoveAsksNewOwner moves a partition with a subscription while no task waits for its rows. The new owner
+// knows of no subscription, so that the next task asks, and does not wait for subscribed rows.
+func TestReadAfterMoveAsksNewOwner(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
 	readTwice(d)
@@ -52,9 +52,9 @@ func TestWhoReadsAfterAMoveAsks(t *testing.T) {
 	d.expect("lane 0 of node 2: pull t0/p0 [] after commit 0 clock 1")
 }
 
-// TestAWordAboutRowsIsOfTheirPartition has a lane be asked about rows that come unasked, and about a question. The rows come, and then the lane's word that it owes none
-// any more: that is not of the question, which goes on waiting.
-func TestAWordAboutRowsIsOfTheirPartition(t *testing.T) {
+// TestRowStatusBelongsToItsPartition lets a lane be asked about subscribed rows, and about a question. The rows come,
+// and then the lane's report that it owes none any more. That is not about the question, which continues to wait.
+func TestRowStatusBelongsToItsPartition(t *testing.T) {
 	d := newReader(t)
 	d.start(2, 2, 0, 1)
 	if d.read(0, 1, 0, 4) || d.said() != "" {

@@ -14,13 +14,13 @@ import (
 //
 //   - A lane that knows a newer route refuses what is another's by that (wire.Stale). What was refused waits for that
 //     route, and is then made again at the owner that there is: a question as a new one, the parts of a flush under
-//     its own name. Nothing is asked again by the route by which it was refused (TestWhatIsStaleWaitsForTheRoute).
+//     its own name. Nothing is asked again by the route by which it was refused (TestStaleRequestsWaitForRoute).
 //   - The controller refuses a done likewise, in all pairs that have another owner. The parts are sent to the new
 //     one, which says that it holds them even if they came to it with the partition (TestAStaleDoneIsDoneAgain).
 //   - A lane that is behind keeps what it is asked, since that says by which route; the client knows nothing of it.
 //
 // Another controller says the whole route once more, which may be the one that there is (TestARouteIsToldAgain). An
-// older one ends the job: whoever said the newer has recorded it before (TestARouteOfNoRecordEndsTheJob).
+// older one ends the job: whoever said the newer has recorded it before (TestRouteWithoutRecordEndsJob).
 //
 // Turned down: to ask the controller for the route, which is under way already, since a record that makes a route and
 // the word to clients leave in one step; and to send to the owner that a refusal names, by which a client would go by
@@ -71,7 +71,7 @@ func (c *Client) takeRoute(m *wire.Route, fx *Effects) {
 
 // followed makes up for what a controller that another has followed took with it, whose process may be gone: what is
 // done is said again, and what was refused waits for no route that the one before has told nobody else of
-// (TestARouteThatNobodyHasIsNotAwaited; planted: lost-route-awaited).
+// (TestUnrecordedRouteIsNotAwaited; planted: lost-route-awaited).
 func (c *Client) followed(fx *Effects) {
 	until := c.now.Route.Version()
 	if planted.On("lost-route-awaited") {

@@ -14,8 +14,8 @@ import (
 	"bellows/table"
 )
 
-// TestPullsAndPushesGoByTheRouteOfNow moves a partition: what is asked and pushed of it goes to its new owner, and says by which route.
-func TestPullsAndPushesGoByTheRouteOfNow(t *testing.T) {
+// TestPullsAndPushesUseCurrentRoute moves a partition: what is asked and pushed of it goes to its new owner, and says by which route.
+func TestPullsAndPushesUseCurrentRoute(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
 	r.tell(r.addLane, r.move(0, 0, laneAdded))
@@ -51,8 +51,8 @@ func TestPullsAndPushesGoByTheRouteOfNow(t *testing.T) {
 	}
 }
 
-// TestTheEndIsPassedOnToLanesOfNoRoute tells a client of lanes with the end, and again with more: it passes the end on to each once, and has one last word.
-func TestTheEndIsPassedOnToLanesOfNoRoute(t *testing.T) {
+// TestEndIsPassedToLanesOutsideRoute tells a client of lanes with the end, and again with more: it passes the end on to each once, and has one last word.
+func TestEndIsPassedToLanesOutsideRoute(t *testing.T) {
 	d := newDesk(t)
 	more := wire.LaneAt(9, 1)
 	for _, added := range [][]wire.LaneName{{{Node: laneAdded.Node}}, {{Node: laneAdded.Node}, {Node: 9, Index: 1}}, {{Node: laneAdded.Node}, {Node: 9, Index: 1}}} {
@@ -75,9 +75,10 @@ func TestTheEndIsPassedOnToLanesOfNoRoute(t *testing.T) {
 	}
 }
 
-// TestWhatIsStaleWaitsForTheRoute refuses a read, a lease and a push by a route that the client does not know yet, or knows already. Each is made again once, by the
-// route for which it waited, at the owner of then; the flush under its name, with all that its push had.
-func TestWhatIsStaleWaitsForTheRoute(t *testing.T) {
+// TestStaleRequestsWaitForRoute refuses a read, a lease and a push by a route that the client does not know yet, or
+// knows already. Each is made again once, by the route for which it waited, at that route's owner; the flush under
+// its name, with all that its push had.
+func TestStaleRequestsWaitForRoute(t *testing.T) {
 	for _, first := range []bool{false, true} { // the route comes before the refusals
 		d := newDesk(t)
 		r := newRoads(d)
@@ -127,8 +128,8 @@ func TestWhatIsStaleWaitsForTheRoute(t *testing.T) {
 	}
 }
 
-// TestAStaleDoneIsDoneAgain refuses the done of a flush of two lanes, of which one part has moved: that is sent to its new owner, which may hold it already, and the same
-// flush is done again, with the same results.
+// TestAStaleDoneIsDoneAgain refuses the Done of a flush of two lanes, one part of which has moved. That part is sent
+// to its new owner, which may hold it already, and the same flush is done again, with the same results.
 func TestAStaleDoneIsDoneAgain(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
@@ -165,9 +166,10 @@ func TestAStaleDoneIsDoneAgain(t *testing.T) {
 	d.expect("")
 }
 
-// TestAStalePartThatIsCommittedWaitsForNoRoute has a controller that recovers number a flush which the one before refused, since the new owner got the
-// part with its partition. What is left waits for a clock, and the route may come late.
-func TestAStalePartThatIsCommittedWaitsForNoRoute(t *testing.T) {
+// TestCommittedStalePartWaitsForNoRoute lets a controller that recovers number a flush which the previous one
+// refused, since the new owner got the part with its partition. The rest waits for a clock, and the route may come
+// late.
+func TestCommittedStalePartWaitsForNoRoute(t *testing.T) {
 	d := newDesk(t)
 	newRoads(d)
 	id := d.push(delta{0, 1, 1}, delta{0, 5, 2})
@@ -185,8 +187,8 @@ func TestAStalePartThatIsCommittedWaitsForNoRoute(t *testing.T) {
 	}
 }
 
-// TestAStaleDoneOfOneLane is that of a flush whose only lane has passed its done on: the client does not know that it was held. It
-// goes to two lanes then.
+// TestAStaleDoneOfOneLane refuses a flush whose only lane has passed its Done on: the client does not know that it
+// was held. It goes to two lanes then.
 func TestAStaleDoneOfOneLane(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
@@ -201,9 +203,9 @@ func TestAStaleDoneOfOneLane(t *testing.T) {
 	d.expect("the controller: done flush 1 of node 1: 1 results, 2 pairs")
 }
 
-// TestARouteThatDoesNotComeIsNamed lets a flush wait for a route: it is named, with until when, and the job ends then: as late as one without a commit, since a controller that
+// TestMissingRouteIsNamed lets a flush wait for a route: it is named, with until when, and the job ends then: as late as one without a commit, since a controller that
 // follows another tells of the route when it knows what all lanes hold. Time that the node slept is no part of it.
-func TestARouteThatDoesNotComeIsNamed(t *testing.T) {
+func TestMissingRouteIsNamed(t *testing.T) {
 	d := newDesk(t)
 	d.push(delta{0, 1, 1})
 	d.Tick(500, &d.fx)
@@ -233,7 +235,8 @@ func TestARouteThatDoesNotComeIsNamed(t *testing.T) {
 	}
 }
 
-// TestAMoveEndsASubscription lets a task wait for rows that the owner of the past would have sent: it asks the one of now, for all that is cached.
+// TestAMoveEndsASubscription lets a task wait for rows that the former owner would have sent: it asks the current
+// owner, for all that is cached.
 func TestAMoveEndsASubscription(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
@@ -259,8 +262,8 @@ func TestAMoveEndsASubscription(t *testing.T) {
 	}
 }
 
-// TestAClientBeginsWithoutSplits makes a client that its job's route does not have: it is told of all of the route and of the staleness of now, is given a split, runs
-// a task of it, and gives it away again.
+// TestAClientBeginsWithoutSplits makes a client that its job's route does not have. It receives the whole route and
+// the current staleness, is given a split, runs a task of it, and gives it away again.
 func TestAClientBeginsWithoutSplits(t *testing.T) {
 	tables := []table.Schema{{Name: "w", Rows: 8, Width: 1, Partitions: 2}, {Name: "f", Rows: 8, Width: 1, Partitions: 2, Consistency: table.SSP(1)}}
 	job := core.Job{Tables: tables, Route: route.Spread(tables, 2, lanes, []bellows.NodeID{3})}
@@ -291,7 +294,8 @@ func TestAClientBeginsWithoutSplits(t *testing.T) {
 	}
 }
 
-// TestARouteIsToldAgain has another controller say the whole route once more: a subscription stays, and who has missed a change knows it then.
+// TestARouteIsToldAgain lets another controller send the whole route once more: a subscription stays, and a client
+// that has missed a change then knows it.
 func TestARouteIsToldAgain(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
@@ -310,8 +314,8 @@ func TestARouteIsToldAgain(t *testing.T) {
 	d.expect("lane 0 of node 2: pull t1/p0 [] after commit 3 clock -1")
 }
 
-// TestARouteOfNoRecordEndsTheJob has another controller say a route that is behind that which the client knows.
-func TestARouteOfNoRecordEndsTheJob(t *testing.T) {
+// TestRouteWithoutRecordEndsJob lets another controller send a route that is older than the one the client knows.
+func TestRouteWithoutRecordEndsJob(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
 	recorded := r.Route
@@ -320,8 +324,9 @@ func TestARouteOfNoRecordEndsTheJob(t *testing.T) {
 	d.expect("the controller: failed: the controller of now knows 0 records and route 0, and the one before has told of 0 and route 1: a decision is lost")
 }
 
-// TestARecordThatNobodyHasEndsTheJob has another controller know fewer records than a dispatch of the one before has named: what has that number from now on is another.
-func TestARecordThatNobodyHasEndsTheJob(t *testing.T) {
+// TestMissingRecordEndsJob lets another controller know fewer records than a dispatch of the previous one has named:
+// from now on that number belongs to another record.
+func TestMissingRecordEndsJob(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
 	d.start(0, 3, 0)
@@ -329,7 +334,7 @@ func TestARecordThatNobodyHasEndsTheJob(t *testing.T) {
 	d.expect("the controller: failed: the controller of now knows 2 records and route 0, and the one before has told of 3 and route 0: a decision is lost")
 }
 
-// TestRoutesThatCannotBe are breaches.
+// TestRoutesThatCannotBe are protocol violations.
 func TestRoutesThatCannotBe(t *testing.T) {
 	for name, say := range map[string]func(d *desk, r *roads){
 		"a version is missing": func(d *desk, r *roads) {
@@ -356,9 +361,10 @@ func TestRoutesThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestANewOwnerIsBelievedBehindTheOneBefore moves a partition of which a lane holds an update, and lets the new owner's rows, which have the update, come before that
-// lane's word that it counts: they are asked for again behind it, and the update is not laid over them. The same where it is to come again: then they lack it.
-func TestANewOwnerIsBelievedBehindTheOneBefore(t *testing.T) {
+// TestNewOwnersRowsWaitForPreviousOwner moves a partition of which a lane holds an update. The new owner's rows,
+// which have the update, come before that lane's report that it counts. They are asked for again after it, and the
+// update is not laid over them. If the update is to be sent again, they lack it.
+func TestNewOwnersRowsWaitForPreviousOwner(t *testing.T) {
 	for counts, want := range map[bool]float32{true: 15, false: 15} {
 		d := newDesk(t)
 		r := newRoads(d)
@@ -390,9 +396,10 @@ func TestANewOwnerIsBelievedBehindTheOneBefore(t *testing.T) {
 	}
 }
 
-// TestAQuestionBehindAFlushWaitsForNoRoute has a lane refuse a question by a route that is there, while the owner before has not said whether an update of the reader counts: what is
-// asked again is behind that flush, and its wait is the flush's.
-func TestAQuestionBehindAFlushWaitsForNoRoute(t *testing.T) {
+// TestQuestionAfterFlushWaitsForNoRoute lets a lane refuse a question by a known route, while the former owner has
+// not reported whether an update of the reader counts. The repeated question comes after that flush, and its wait is
+// the flush's.
+func TestQuestionAfterFlushWaitsForNoRoute(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
 	d.dispatch(0, 0, 0)

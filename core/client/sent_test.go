@@ -15,8 +15,8 @@ import (
 	"bellows/vec"
 )
 
-// TestEveryPushNamesTheWholeFlush has flushes go to one lane and to two: each part names the pairs of all, which whoever numbers them without
-// the client has to go by.
+// TestEveryPushNamesTheWholeFlush sends flushes to one lane and to two. Each part names the pairs of all parts, by
+// which a controller can number them without the client.
 func TestEveryPushNamesTheWholeFlush(t *testing.T) {
 	for _, rows := range [][]bellows.RowID{{0}, {7}, {0, 7}} {
 		d := newDesk(t)
@@ -108,7 +108,7 @@ func TestTheLedgerHasWhatLanesWillSee(t *testing.T) {
 	}
 }
 
-// rounded is values as they arrive.
+// rounded returns values as they arrive.
 func rounded(t *testing.T, f vec.Format, values []float32) []float32 {
 	t.Helper()
 	if f == vec.Float32 {
@@ -120,9 +120,9 @@ func rounded(t *testing.T, f vec.Format, values []float32) []float32 {
 	return wide
 }
 
-// TestAPushOnItsWayKeepsItsMemory has a lane ask for a push once more, and refuse it before it has come, since the partition went elsewhere. The flush counts there; the push
+// TestPushInTransitKeepsItsMemory lets a lane ask for a push once more, and refuse it before it has come, since the partition went elsewhere. The flush counts there; the push
 // that is on its way to the first lane is what it was.
-func TestAPushOnItsWayKeepsItsMemory(t *testing.T) {
+func TestPushInTransitKeepsItsMemory(t *testing.T) {
 	d := newDesk(t)
 	newRoads(d)
 	d.push(delta{0, 1, 7})

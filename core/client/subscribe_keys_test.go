@@ -9,7 +9,7 @@ import (
 	"bellows/table"
 )
 
-// newWatchDesk is a desk with two sparse tables of one partition and rows of one value: t2 is BSP, t3 async. Of each 129 keys may be
+// newWatchDesk returns a desk with two sparse tables of one partition and rows of one value: t2 is BSP, t3 async. Of each 129 keys may be
 // subscribed to.
 func newWatchDesk(t *testing.T) *desk {
 	s := table.Schema{Name: "b", Sparse: true, Rows: 1, Width: 1, Partitions: 1}
@@ -21,7 +21,7 @@ func newWatchDesk(t *testing.T) *desk {
 // The sparse tables of such a desk.
 const againB, againA = bellows.TableID(2), bellows.TableID(3)
 
-// asks has a split read keys, and gives the question that it asks; nil: it asks none, and reports whether the rows are there.
+// asks lets a split read keys, and returns the question that it asks, or nil; it reports whether the rows are there.
 func (d *desk) asks(s bellows.SplitID, tab bellows.TableID, list ...bellows.Key) (*wire.PullPart, bool) {
 	d.t.Helper()
 	d.said()
@@ -52,7 +52,7 @@ func (d *desk) answerAll(v float32, commit bellows.CommitNumber, complete bellow
 		Values: slices.Repeat([]float32{v}, len(q.Parts[0].Keys))})
 }
 
-// relay delivers rows of keys that nobody asked for, with one value in each.
+// relay delivers subscribed rows of keys, with one value in each.
 func (d *desk) relay(tab bellows.TableID, v float32, commit bellows.CommitNumber, complete bellows.Clock, list ...bellows.Key) {
 	m := wire.New[wire.Rows]()
 	m.Incarnation = 1
@@ -65,15 +65,15 @@ func (d *desk) relay(tab bellows.TableID, v float32, commit bellows.CommitNumber
 	d.deliver(lanes[0], m)
 }
 
-// sees is what a split sees in the rows of keys.
+// sees returns what a split sees in the rows of keys.
 func (d *desk) sees(s bellows.SplitID, tab bellows.TableID, list ...bellows.Key) []float32 {
 	v := make([]float32, len(list))
 	d.tasks[s].GatherKeys(tab, list, v)
 	return v
 }
 
-// subscribed brings a desk to where both splits of a BSP table have read keys 10 and 20, and 20 and 30, in clocks 0 and 1, and these are
-// subscribed to. It is clock 2 then, of which the rows have not come.
+// subscribed brings a desk to where both splits of a BSP table have read keys 10 and 20, and 20 and 30, in clocks 0
+// and 1, and are subscribed to these. The rows of clock 2, which has begun, have not come.
 func subscribed(t *testing.T) *desk {
 	d := newWatchDesk(t)
 	d.dispatch(0, 0, 0, 1)
@@ -98,9 +98,9 @@ func subscribed(t *testing.T) *desk {
 	return d
 }
 
-// TestKeysThatAreReadAgainComeByThemselves wants no question from the third clock on, whichever of the keys are read, and the rows that
+// TestRereadKeysAreSubscribed wants no question from the third clock on, whichever of the keys are read, and the rows that
 // came; what the cache does not hold is left out.
-func TestKeysThatAreReadAgainComeByThemselves(t *testing.T) {
+func TestRereadKeysAreSubscribed(t *testing.T) {
 	d := subscribed(t)
 	if q, there := d.asks(0, againB, 10, 30); q != nil || there {
 		t.Fatalf("the third read asks %+v, there %v", q, there)
@@ -156,8 +156,8 @@ func TestOtherKeysAreAddedToASubscription(t *testing.T) {
 	}
 }
 
-// TestKeysThatChangeWithEachClockAreNotSubscribedTo reads others in each clock, half of them those of the clock before.
-func TestKeysThatChangeWithEachClockAreNotSubscribedTo(t *testing.T) {
+// TestChangingKeysAreNotSubscribed reads others in each clock, half of them those of the clock before.
+func TestChangingKeysAreNotSubscribed(t *testing.T) {
 	d := newWatchDesk(t)
 	for c := range bellows.Clock(10) {
 		d.dispatch(c, 0, 0)
@@ -196,9 +196,9 @@ func TestASubscriptionToKeysHasABound(t *testing.T) {
 	}
 }
 
-// TestASubscriptionThatDoesNotPayIsGivenUp reads some of three keys that all change with each clock: what comes beyond twice what is read
+// TestUnprofitableSubscriptionEnds reads some of three keys that all change with each clock: what comes beyond twice what is read
 // may be up to twelve.
-func TestASubscriptionThatDoesNotPayIsGivenUp(t *testing.T) {
+func TestUnprofitableSubscriptionEnds(t *testing.T) {
 	for reads, gives := range map[int]bellows.Clock{0: 5, 1: 11, 2: -1, 3: -1} {
 		d := subscribed(t)
 		d.finish(0)
@@ -225,8 +225,9 @@ func TestASubscriptionThatDoesNotPayIsGivenUp(t *testing.T) {
 	}
 }
 
-// TestNoSubscriptionIsGivenUpUnderAQuestion: the lane might hear of the end behind a question that begins it again.
-func TestNoSubscriptionIsGivenUpUnderAQuestion(t *testing.T) {
+// TestSubscriptionStaysWhileQuestionIsOut keeps a subscription: the lane might receive its end after a question that
+// begins it again.
+func TestSubscriptionStaysWhileQuestionIsOut(t *testing.T) {
 	d := subscribed(t)
 	q, _ := d.asks(0, againB, 50)
 	d.expectQuestion(q, true, 50)
@@ -269,8 +270,8 @@ func TestOwnDeltasOfSubscribedKeys(t *testing.T) {
 	}
 }
 
-// TestAnOlderBlockIsAskedForAsAWhole adds a key under async when the cache is behind: the answer holds all that is subscribed to.
-func TestAnOlderBlockIsAskedForAsAWhole(t *testing.T) {
+// TestOlderBlockIsAskedForWhole adds a key under async when the cache is behind: the answer holds all that is subscribed to.
+func TestOlderBlockIsAskedForWhole(t *testing.T) {
 	d := newWatchDesk(t)
 	for c := range bellows.Clock(2) {
 		d.dispatch(c, bellows.CommitNumber(c), 0)
@@ -291,7 +292,7 @@ func TestAnOlderBlockIsAskedForAsAWhole(t *testing.T) {
 	}
 }
 
-// TestAKeyDoesNotGoBack has a split see a key in an answer that the cache does not keep, because so many keys as may be are subscribed to; its next
+// TestAKeyDoesNotGoBack lets a split see a key in an answer that the cache does not keep, because so many keys as may be are subscribed to; its next
 // tasks need no newer version than the cache has. They must not see the key as it was before; all that is cached is asked for again.
 func TestAKeyDoesNotGoBack(t *testing.T) {
 	d := newWatchDesk(t)

@@ -7,15 +7,15 @@ import (
 	"bellows/link/wire"
 )
 
-// unasked delivers rows of w's first partition that nobody asked for.
+// unasked delivers subscribed rows of w's first partition.
 func (d *desk) unasked(rows []uint32, complete bellows.Clock, values ...float32) {
 	d.rows(lanes[0], 0, wire.RowsPart{Pair: pairAt(0, 0, 1), Rows: rows, Commit: bellows.CommitNumber(complete),
 		Complete: complete, Values: values})
 }
 
-// TestRowsThatAreReadAgainComeByThemselves follows a subscription from the second read of the same rows until nobody has read
+// TestRereadRowsAreSubscribed follows a subscription from the second read of the same rows until no task has read
 // them for long.
-func TestRowsThatAreReadAgainComeByThemselves(t *testing.T) {
+func TestRereadRowsAreSubscribed(t *testing.T) {
 	d := newDesk(t)
 	asks := func(clock bellows.Clock) *wire.Pull {
 		t.Helper()
@@ -60,9 +60,9 @@ func TestRowsThatAreReadAgainComeByThemselves(t *testing.T) {
 	}
 }
 
-// TestWhoWaitsForAFlushWithoutRoomAsks has a task wait for what the record of its node's flush will bring. When the flush finds no room, the record may
+// TestReadAsksWhenFlushFindsNoRoom lets a task wait for what the record of its node's flush will bring. When the flush finds no room, the record may
 // wait for that very task: it asks.
-func TestWhoWaitsForAFlushWithoutRoomAsks(t *testing.T) {
+func TestReadAsksWhenFlushFindsNoRoom(t *testing.T) {
 	d := newReader(t)
 	d.start(2, 2, 0)
 	d.miss(0, 1, 0, 4)

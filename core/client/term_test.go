@@ -12,8 +12,8 @@ import (
 	"bellows/table"
 )
 
-// TestALowerTermIsNotObeyed gives a client the words of a controller that another has followed: it begins none of its tasks, does not end, and reads as
-// before. What a client passes on of an end has no term, and lanes have none.
+// TestALowerTermIsNotObeyed gives a client messages of a replaced controller: it begins none of its tasks, does not
+// end, and reads as before. An end that a client passes on has no term, and lanes have none.
 func TestALowerTermIsNotObeyed(t *testing.T) {
 	d := newDesk(t)
 	dispatch := func(term bellows.Term, clock bellows.Clock) {
@@ -42,8 +42,9 @@ func TestALowerTermIsNotObeyed(t *testing.T) {
 	}
 }
 
-// TestEachControllerIsToldWhyAClientDoesNotGoOn has a task fail, or something come that cannot be: a controller that follows is told, too, once. So it is of the last word.
-func TestEachControllerIsToldWhyAClientDoesNotGoOn(t *testing.T) {
+// TestEachControllerHearsWhyClientStopped lets a task fail, or an invalid message come. A controller that follows is
+// also sent the reason, once, and the client's last message.
+func TestEachControllerHearsWhyClientStopped(t *testing.T) {
 	for want, fails := range map[string]func(d *desk){
 		"the controller: failed: no such row": func(d *desk) {
 			d.start(0, 0, 0)
@@ -77,7 +78,8 @@ func TestEachControllerIsToldWhyAClientDoesNotGoOn(t *testing.T) {
 	}
 }
 
-// TestOtherErasAreNothing gives a client of era 2 tasks and the end of the job as of other eras. What it says is of its own.
+// TestOtherErasAreNothing gives a client of era 2 tasks and the end of the job as of other eras. Its messages are of
+// era 2.
 func TestOtherErasAreNothing(t *testing.T) {
 	tables := []table.Schema{{Name: "f", Rows: 8, Width: 1, Partitions: 2, Consistency: table.Async}}
 	d := newDeskOf(t, core.Job{Era: 2, Tables: tables}, client.Options{})
@@ -119,9 +121,9 @@ func TestAnswersToTheProcessBeforeAreNothing(t *testing.T) {
 	d.expect("")
 }
 
-// TestWhatAnOwnerOfThePastSaysChangesNothing answers a read, a request for a lease, a subscription and a push at a generation that is past: the
+// TestAnswersOfFormerOwnerAreIgnored answers a read, a request for a lease, a subscription and a push at a generation that is past: the
 // questions are asked again, and the answers at the generation that counts are taken.
-func TestWhatAnOwnerOfThePastSaysChangesNothing(t *testing.T) {
+func TestAnswersOfFormerOwnerAreIgnored(t *testing.T) {
 	d := newDesk(t)
 	d.start(0, 0, 0, 1)
 	d.ask(0, 0, 0, 4)

@@ -20,9 +20,10 @@ func (d *desk) clockOf() {
 	}
 }
 
-// TestLeasedTasksOfAClockAreOneSum ends two tasks with leases that have added to the same BSP row: they are one flush with one sum, both leases in the order of
-// partitions. A task whose updates show sooner leaves at once, and so does one that has added nothing.
-func TestLeasedTasksOfAClockAreOneSum(t *testing.T) {
+// TestLeasedTasksOfClockAreOneSum ends two tasks with leases that have added to the same BSP row: they are one flush
+// with one sum, both leases in the order of partitions. A task leaves at once if its updates show sooner, or if it
+// has added nothing.
+func TestLeasedTasksOfClockAreOneSum(t *testing.T) {
 	d := newDesk(t)
 	d.clockOf()
 	for s := range bellows.SplitID(2) {
@@ -51,8 +52,8 @@ func TestLeasedTasksOfAClockAreOneSum(t *testing.T) {
 	}
 }
 
-// TestLeasesDoNotWaitForAClockThatWaits has the second task of a clock wait, perhaps for the first one's lease: what the first has done leaves.
-func TestLeasesDoNotWaitForAClockThatWaits(t *testing.T) {
+// TestLeasesDoNotWaitForWaitingClock lets the second task of a clock wait, perhaps for the first one's lease: what the first has done leaves.
+func TestLeasesDoNotWaitForWaitingClock(t *testing.T) {
 	d := newDesk(t, table.Schema{Name: "s", Rows: 4, Width: 1, Partitions: 1, Consistency: table.Async})
 	d.clockOf()
 	d.tasks[0].AddRow(0, 2, []float32{1})
@@ -64,8 +65,9 @@ func TestLeasesDoNotWaitForAClockThatWaits(t *testing.T) {
 	}
 }
 
-// TestCopiesOfLeasesThatGatherHaveABound ends tasks whose leases are of another node: as many of their values wait for the clock as may.
-func TestCopiesOfLeasesThatGatherHaveABound(t *testing.T) {
+// TestGatheredLeaseCopiesAreBounded ends tasks with leases of another node: only a bounded number of their values
+// waits for the clock.
+func TestGatheredLeaseCopiesAreBounded(t *testing.T) {
 	for most, want := range map[int]int{3: 1, 4: 0, 7: 0} {
 		d := newDeskWithin(t, client.Limits{LeasedValues: most})
 		d.clockOf()
@@ -82,8 +84,9 @@ func TestCopiesOfLeasesThatGatherHaveABound(t *testing.T) {
 	}
 }
 
-// TestCountsAreOneSum ends tasks of four splits out of order, which add to counts and to floats: counts are one sum at once, so that nothing of them waits for
-// a sibling, and floats are summed along the tree. What leaves before the clock ends leaves the rest of it as it is.
+// TestCountsAreOneSum ends tasks of four splits out of order, which add to counts and to floats. Counts are one sum
+// at once, so that they do not wait for a sibling, and floats are summed along the tree. A flush before the end of
+// the clock leaves the rest of it as it is.
 func TestCountsAreOneSum(t *testing.T) {
 	counts := func(n ...int32) []float32 {
 		v := make([]float32, len(n))
@@ -112,7 +115,7 @@ func TestCountsAreOneSum(t *testing.T) {
 	}
 }
 
-// TestALeaseDoesNotGoBack has a split lease a partition in a newer version than the one in the cache: what it reads afterwards is no older than what the
+// TestALeaseDoesNotGoBack lets a split lease a partition in a newer version than the one in the cache: what it reads afterwards is no older than what the
 // lease showed, nor, when the lease was exclusive and has been committed, than what that left. A split that has not seen it may read the cache.
 func TestALeaseDoesNotGoBack(t *testing.T) {
 	for _, mode := range []wire.Mode{wire.Shared, wire.Exclusive} {

@@ -13,8 +13,8 @@ import (
 	"bellows/table"
 )
 
-// TestAFlushIsSummedAlongTheTree lets the splits of a clock end in any order, some of which change all rows of a partition and some a few: the one chunk of
-// each partition has the bits of the sum along the tree of splits, two and two.
+// TestAFlushIsSummedAlongTheTree lets the splits of a clock end in any order. Some change all rows of a partition and
+// some a few. The one chunk of each partition has the bits of the pairwise sum along the tree of splits.
 func TestAFlushIsSummedAlongTheTree(t *testing.T) {
 	const rows = 8
 	for seed := range uint64(60) {
@@ -69,7 +69,7 @@ func TestAFlushIsSummedAlongTheTree(t *testing.T) {
 	}
 }
 
-// alongTree is the sum of a row's deltas of the splits in a subtree, and whether there is any.
+// alongTree returns the sum of a row's deltas of the splits in a subtree, and whether there is any.
 func alongTree(deltas []map[int]float32, t wire.Subtree, row int) (float32, bool) {
 	switch {
 	case int(t.Index)<<t.Level >= len(deltas):

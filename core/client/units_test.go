@@ -11,7 +11,7 @@ import (
 	"bellows/link/wire"
 )
 
-// newUnitDesk is a desk of a job whose clocks have three items and are up to three units.
+// newUnitDesk returns a desk of a job whose clocks have three items and are up to three units.
 func newUnitDesk(t *testing.T) *desk {
 	return newDeskOf(t, core.Job{Tables: deskTables(),
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 3} },
@@ -27,13 +27,13 @@ func (d *desk) dispatchUnits(s bellows.SplitID, clock bellows.Clock, n int) {
 	d.deliver(controller, m)
 }
 
-// startUnits is dispatchUnits; it drops what the client says.
+// startUnits does what dispatchUnits does; it drops the client's messages.
 func (d *desk) startUnits(s bellows.SplitID, clock bellows.Clock, n int) {
 	d.dispatchUnits(s, clock, n)
 	d.said()
 }
 
-// leases has the task of a split take an exclusive lease on a partition.
+// leases lets the task of a split take an exclusive lease on a partition.
 func (d *desk) leases(s bellows.SplitID, ref bellows.PartitionRef, at wire.Need) {
 	d.t.Helper()
 	a := d.lease(s, ref, wire.Exclusive)
@@ -41,7 +41,7 @@ func (d *desk) leases(s bellows.SplitID, ref bellows.PartitionRef, at wire.Need)
 	d.said()
 }
 
-// TestUnitLeavesWithItsSum has three units of a clock add to the same row of a BSP table, each in a flush of
+// TestUnitLeavesWithItsSum lets three units of a clock add to the same row of a BSP table, each in a flush of
 // its own. The sum of each leaves with it, under its items. Later units do not see it: they see the rows that the clock
 // before has left. Additions to an async table are seen by later units.
 func TestUnitLeavesWithItsSum(t *testing.T) {
@@ -77,7 +77,7 @@ func TestUnitLeavesWithItsSum(t *testing.T) {
 	}
 }
 
-// TestFlushAddsItsUnits has the units of a clock leave in one flush, and in two. All of them are one sum
+// TestFlushAddsItsUnits lets the units of a clock leave in one flush, and in two. All of them are one sum
 // under the name of the split, as of a clock that is not divided; the first ones are one part, and later ones are parts
 // of their own.
 func TestFlushAddsItsUnits(t *testing.T) {
@@ -113,7 +113,7 @@ func TestFlushAddsItsUnits(t *testing.T) {
 	}
 }
 
-// TestALeasedUnitPassesNone has the second of three units take an exclusive lease, so that it leaves at once. The first, which waits for another split to end, leaves before
+// TestALeasedUnitPassesNone lets the second of three units take an exclusive lease, so that it leaves at once. The first, which waits for another split to end, leaves before
 // it: the controller counts it first.
 func TestALeasedUnitPassesNone(t *testing.T) {
 	d := newUnitDesk(t)
@@ -133,9 +133,9 @@ func TestALeasedUnitPassesNone(t *testing.T) {
 	}
 }
 
-// TestAUnitSeesWhatTheOneBeforeHasLeased has a unit change a BSP partition under a lease, which its split is subscribed to. The next unit of the clock must see
+// TestUnitSeesPreviousUnitsLease lets a unit change a BSP partition under a lease, which its split is subscribed to. The next unit of the clock must see
 // that: it asks, since what comes unasked comes with the clock's end, and waits for this unit.
-func TestAUnitSeesWhatTheOneBeforeHasLeased(t *testing.T) {
+func TestUnitSeesPreviousUnitsLease(t *testing.T) {
 	d := newUnitDesk(t)
 	for c := range bellows.Clock(2) {
 		d.startUnits(0, c, 2)

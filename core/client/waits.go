@@ -43,7 +43,7 @@ func (c *Client) Tick(nowMillis int64, fx *Effects) (awakeMillis int64) {
 
 // Computes tells the client which task of the node has computed for longest, and for how long: what others wait for
 // in the end. The controller is told where that is long, and a task that has not ended after Times.Task, nor asked
-// for anything, ends the job (TestATaskThatComputesForTooLongEndsTheJob).
+// for anything, ends the job (TestOverlongTaskEndsJob).
 func (c *Client) Computes(s bellows.SplitID, millis int64, fx *Effects) {
 	if !c.work.Runs(s) { // its task has ended meanwhile, and the split may have gone
 		return
@@ -111,7 +111,7 @@ func (e *enquiries) givesUp(w *pending.At, r *route.Route) string {
 	return fmt.Sprintf(", behind commits to come, and gives up after %s without one", task)
 }
 
-// awaitRoute names what waits for a route, and in the end gives it up (TestARouteThatDoesNotComeIsNamed): the controller
+// awaitRoute names what waits for a route, and in the end gives it up (TestMissingRouteIsNamed): the controller
 // told this node of the route when it made it, so that a route which does not come means a controller that is lost. The
 // one that follows tells of it when it knows what all lanes hold, which takes as long as it takes to find that another
 // process is lost, and longer than node 0 may be silent.

@@ -170,7 +170,7 @@ func (c *Closing) Leave(removal bellows.Control) { c.removal, c.closing = &remov
 // Ready reports whether the lane is to close now: nothing more can come. Awaiting is whether state of a
 // partition is on its way here, and handing whether some is on its way from here. A lane that leaves also
 // waits for handing, and for the counts that it is the successor for
-// (TestAnHeirThatLeavesWaitsForItsInheritance).
+// (TestLeavingSuccessorWaitsForCounts).
 func (c *Closing) Ready(awaiting, handing bool) bool {
 	if !c.closing || c.closed || awaiting {
 		return false
@@ -203,7 +203,7 @@ func (c *Closing) Drop(one *wire.Missed) {
 
 // Close closes the lane, whose counts are final, and sends them: to the controller, or to the successor of
 // a lane that leaves. Missed is what the lane has not held of flushes; a lane that leaves does not know
-// whether they get numbers, and its successor does (TestWhatALeaverHasMissedIsItsHeirs).
+// whether they get numbers, and its successor does (TestSuccessorTakesOverMissedPushes).
 func (c *Closing) Close(missed []wire.Missed, r *route.Route, out *wire.Outbox) {
 	c.closed, c.final = true, copied(c.counts)
 	if c.removal != nil && c.told == nil {

@@ -9,7 +9,7 @@ import (
 	"bellows/link/wire"
 )
 
-// ended is how the job of a desk has ended, after everybody has closed.
+// ended returns how the job of a desk has ended, after everybody has closed.
 func (d *desk) ended(t *testing.T) *coord.Outcome {
 	t.Helper()
 	d.closeAll(lanes[0], clients[0], clients[1])
@@ -19,7 +19,7 @@ func (d *desk) ended(t *testing.T) *coord.Outcome {
 	return d.fx.Outcome
 }
 
-// TestWorkThatWasNotDispatchedIsRefused has a client report what cannot have been done.
+// TestWorkThatWasNotDispatchedIsRefused lets a client report what cannot have been done.
 func TestWorkThatWasNotDispatchedIsRefused(t *testing.T) {
 	unit := func(c bellows.Clock) bellows.Unit {
 		return bellows.Unit{Split: 0, Clock: c, Items: bellows.Range{End: 1}}
@@ -46,9 +46,9 @@ func TestWorkThatWasNotDispatchedIsRefused(t *testing.T) {
 	}
 }
 
-// TestAPartOfATaskIsNotTheTask has a client report one of the two items that it was given: the driver would take
+// TestPartOfTaskDoesNotCompleteIt lets a client report one of the two items that it was given: the driver would take
 // its task for done.
-func TestAPartOfATaskIsNotTheTask(t *testing.T) {
+func TestPartOfTaskDoesNotCompleteIt(t *testing.T) {
 	driver := &rounds{want: 2}
 	job := jobOf(0, lanes, oneTable)
 	job.Items = items(2)
@@ -103,8 +103,8 @@ func TestOtherErasAreNothing(t *testing.T) {
 	expect(t, d.said(), "lane 0 of node 0: record 1 [split 1 clock 0 items [0,1)]")
 }
 
-// TestANodeOfAnotherJobEndsThisOne lets the second of two nodes show another fingerprint, before the first task leaves.
-func TestANodeOfAnotherJobEndsThisOne(t *testing.T) {
+// TestNodeOfAnotherJobEndsThisJob lets the second of two nodes show another fingerprint, before the first task leaves.
+func TestNodeOfAnotherJobEndsThisJob(t *testing.T) {
 	job := bellows.Fingerprint{Tables: 1, Splits: 2, Data: 3, Formats: 4, Kernels: 5, Program: 6}
 	newDesk := func() *desk {
 		return newDeskOf(jobOf(10_000, lanes, oneTable), coord.Options{Driver: &rounds{want: 1}, Fingerprint: job})

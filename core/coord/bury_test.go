@@ -17,14 +17,14 @@ import (
 	"bellows/table"
 )
 
-// mortalJob is the job of newMortal.
+// mortalJob returns the job of newMortal.
 func mortalJob() core.Job {
 	job, nodes := jobOf(10_000, lanes, oneTable), []bellows.NodeID{1, 2, 3}
 	job.Clients, job.Route = route.Clients(nodes), route.Spread(job.Tables, 3, lanes, nodes)
 	return job
 }
 
-// newMortal is a job of nodes 1 to 3, which run a split each and have no part of the model.
+// newMortal returns a job of nodes 1 to 3, which run a split each and have no part of the model.
 func newMortal(change func(*core.Job, *coord.Options)) *desk {
 	job := mortalJob()
 	opt := coord.Options{Driver: &three{}}
@@ -58,7 +58,7 @@ func (d *three) HandleTaskCompletion(c coord.Completion, to *coord.Dispatcher) {
 func (d *three) Save() []float64           { return []float64{float64(d.done)} }
 func (d *three) Restore(s []float64) error { d.done = int(s[0]); return nil }
 
-// sends has a client say that a flush of one of its units is done, which had so many rows.
+// sends lets a client say that a flush of one of its units is done, which had so many rows.
 func (d *desk) sends(client, clock, seq int, rows int64) {
 	m := wire.New[wire.Done]()
 	m.Flush = bellows.FlushID{Client: bellows.NodeID(client), Incarnation: 1, Seq: uint64(seq)}
@@ -122,8 +122,8 @@ func TestALostWorkerCostsItsUnits(t *testing.T) {
 	}
 }
 
-// TestWhoIsNeededEndsTheJob loses nodes that have more than tasks, or that nobody can stand in for.
-func TestWhoIsNeededEndsTheJob(t *testing.T) {
+// TestLossOfNeededNodeEndsJob loses nodes that have more than tasks, or that nobody can stand in for.
+func TestLossOfNeededNodeEndsJob(t *testing.T) {
 	lost := func(d *desk) { d.Lost(3, "node 3 died", &d.fx) }
 	laneLeaves := func(d *desk) []bellows.Control {
 		lane := wire.LaneAt(3, 0)

@@ -31,14 +31,14 @@ import (
 //     TestUnitsCountInTheOrderOfDispatch; once:
 //     TestADoneThatComesAgainIsKnown.
 //   - Whatever changes what it does next is a record, or follows from records: a controller that has
-//     them dispatches the same (TestNothingIsNumberedBeforeEveryPromise, TestEpochsAppearOnce,
+//     them dispatches the same (TestNumberingWaitsForEveryPromise, TestEpochsAppearOnce,
 //     train/traintest.CanBeSaved of every driver).
 //   - What leaves in a step leaves records first, then routes, then dispatches, which rely on both
 //     (conclude). The simulation finds the planted bug route-told-first.
 //   - It declares nobody gone for a silence through which it slept itself:
 //     TestAControllerThatSleptBlamesNobody.
 //   - Whom it waits for is named after a while, and given up at last:
-//     TestWhoKeepsTheJobFromEndingIsNamed, TestATaskThatDoesNotEndIsNamedAndEndsTheJob, P8 of the
+//     TestActorDelayingTheEndIsNamed, TestEndlessTaskIsNamedAndEndsJob, P8 of the
 //     simulation.
 //
 // It has no lock: one goroutine at a time steps it. Turned down: a record of the driver's state

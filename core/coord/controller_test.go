@@ -119,7 +119,7 @@ func TestTheFirstTasksWaitForAllNodes(t *testing.T) {
 	expect(t, d.said())
 }
 
-func TestSignsOfLifeGoToEveryOtherNode(t *testing.T) {
+func TestHeartbeatsGoToEveryOtherNode(t *testing.T) {
 	d := newDesk(&rounds{want: 2}, 1000)
 	d.ready(clients...)
 	d.Tick(500, nil, &d.fx)
@@ -132,7 +132,7 @@ func TestSignsOfLifeGoToEveryOtherNode(t *testing.T) {
 	expect(t, to, clients[0].String(), clients[1].String())
 }
 
-func TestABrokenConnectionWaitsForABetterReason(t *testing.T) {
+func TestBrokenConnectionWaitsForBetterReason(t *testing.T) {
 	for name, c := range map[string]struct {
 		died bool
 		want string
@@ -157,7 +157,7 @@ func TestABrokenConnectionWaitsForABetterReason(t *testing.T) {
 	}
 }
 
-func TestNodesThatLoseEachOtherEndTheJob(t *testing.T) {
+func TestNodesLosingEachOtherEndJob(t *testing.T) {
 	d := newBegun(&rounds{want: 2}, 10_000)
 	d.said()
 	d.deliver(clients[0], &wire.Complaint{Node: 2, Reason: "node 1 lost its connection to node 2: reset"})
@@ -167,7 +167,7 @@ func TestNodesThatLoseEachOtherEndTheJob(t *testing.T) {
 	expectLine(t, d.said(), 3, 0, `"node 1 lost its connection to node 2: reset" gone [2]`)
 }
 
-func TestANodeThatFallsSilentWhileTheStateIsCollectedIsLost(t *testing.T) {
+func TestNodeSilentDuringCollectionIsLost(t *testing.T) {
 	d := newBegun(&rounds{want: 1}, 1000)
 	d.doneBoth(0)
 	d.closeAll(slices.Concat(lanes, clients)...)
@@ -180,7 +180,7 @@ func TestANodeThatFallsSilentWhileTheStateIsCollectedIsLost(t *testing.T) {
 	}
 }
 
-func TestWhoKeepsTheJobFromEndingIsNamed(t *testing.T) {
+func TestActorDelayingTheEndIsNamed(t *testing.T) {
 	d := newBegun(&rounds{want: 1}, 5000)
 	d.doneBoth(0)
 	d.closed(clients[0], 0, 0)
@@ -249,7 +249,7 @@ func TestALostNodeIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-func TestANodeLostWhileEndingIsNotWaitedFor(t *testing.T) {
+func TestEndSkipsNodesLostMeanwhile(t *testing.T) {
 	d := newDesk(&rounds{want: 1}, 0)
 	d.Start(&d.fx)
 	d.doneBoth(0)
@@ -264,8 +264,8 @@ func TestANodeLostWhileEndingIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// TestASilenceIsNamedWhileOthersAreAwaited: node 1 is ready and falls silent before node 2 is ready.
-func TestASilenceIsNamedWhileOthersAreAwaited(t *testing.T) {
+// TestSilenceIsNamedWhileOthersAreAwaited: node 1 is ready and falls silent before node 2 is ready.
+func TestSilenceIsNamedWhileOthersAreAwaited(t *testing.T) {
 	d := newDesk(&rounds{want: 2}, 10_000)
 	d.Start(&d.fx)
 	d.ready(clients[0])

@@ -21,7 +21,7 @@ func (d *ahead) HandleTaskCompletion(c coord.Completion, to *coord.Dispatcher) {
 	to.DispatchTask(c.Split)
 }
 
-// cutter is a controller with a table that has a barrier and one that has none.
+// cutter returns a controller with a table that has a barrier and one that has none.
 func cutter(units int) *desk {
 	return cutterOf(units, table.Schema{Name: "b", Rows: 1, Width: 1}, table.Schema{Name: "f", Rows: 1, Width: 1, Consistency: table.Async})
 }
@@ -32,7 +32,7 @@ func cutterOf(units int, tables ...table.Schema) *desk {
 	return newDeskOf(job, coord.Options{Driver: &ahead{}, Stays: stays})
 }
 
-// flush is done by a client for a table: the items of its split's clock.
+// flush sends a client's Done of a flush for a table: the items of its split's clock.
 func (d *desk) flush(client, seq int, clock bellows.Clock, of bellows.TableID, items bellows.Range) {
 	m := wire.New[wire.Done]()
 	m.Flush, m.Clock = bellows.FlushID{Client: bellows.NodeID(client), Incarnation: 1, Seq: uint64(seq)}, clock
@@ -46,7 +46,7 @@ func (d *desk) shard(m wire.Shard) {
 	d.deliver(lanes[0], &m)
 }
 
-// cuts is what is told of cuts, and which records are made.
+// cuts returns the reports about cuts, and the records.
 func (d *desk) cuts() (lines []string) {
 	for _, e := range d.fx.Envelopes {
 		switch m := e.Message.(type) {
@@ -71,9 +71,9 @@ func (d *desk) cuts() (lines []string) {
 
 var fourItems = bellows.Range{End: 4}
 
-// TestACutIsABoundaryOfClocks cuts a job of which one split has a clock of a table with a barrier more than the
-// other: flushes of later clocks for that table wait for their numbers, others do not, and the record is made when
-// the clock is complete. Units that are out go with it.
+// TestACutIsABoundaryOfClocks cuts a job in which one split has completed one more clock of a table with a barrier
+// than the other. Flushes of later clocks for that table wait for their numbers, others do not, and the record is
+// made when the clock is complete. The record has the open units.
 func TestACutIsABoundaryOfClocks(t *testing.T) {
 	d := cutter(1)
 	if err := d.Cut(&d.fx); err == nil {
@@ -110,8 +110,8 @@ func TestACutIsABoundaryOfClocks(t *testing.T) {
 	expect(t, next.said(), "node 1: run split 0 clock 1 items [0,4) [] after commit 0", "node 2: run split 1 clock 1 items [0,4) [] after commit 0")
 }
 
-// TestACutLeavesNoClockHalfDone cuts a job whose clocks are divided in two: a flush that begins a clock waits, and
-// one that ends one does not.
+// TestACutLeavesNoClockHalfDone cuts a job whose clocks are divided in two units. A flush that begins a clock waits;
+// one that ends a clock does not.
 func TestACutLeavesNoClockHalfDone(t *testing.T) {
 	d := cutter(2)
 	d.begin()
@@ -124,10 +124,10 @@ func TestACutLeavesNoClockHalfDone(t *testing.T) {
 	expect(t, d.cuts(), "record 2 is flush 2 of node 1", "record 3 is the cut", "record 4 is flush 1 of node 2")
 }
 
-// TestACutThatCannotComeIsGivenUp holds a flush back for longer than it may wait; has a lane say that it cannot;
+// TestImpossibleCutIsGivenUp holds a flush back for longer than it may wait; has a lane say that it cannot;
 // removes what is kept by no more than its caller; and ends the job. Each time the cut is given up by name, and
 // what waited has its number.
-func TestACutThatCannotComeIsGivenUp(t *testing.T) {
+func TestImpossibleCutIsGivenUp(t *testing.T) {
 	for name, do := range map[string]func(d *desk){
 		"1 flushes have waited 1.5 s for split 1 clock 0 on node 2": func(d *desk) { d.ticks(500, 2000, clients...) },
 		"lane 0 of node 0: disk full":                               func(d *desk) { d.shard(wire.Shard{Attempt: 1, Reason: "disk full"}) },
@@ -158,9 +158,9 @@ func TestACutThatCannotComeIsGivenUp(t *testing.T) {
 	}
 }
 
-// TestWhatIsSaidOfAnotherCutIsNothing says that partitions of another attempt, or of another controller's, are
+// TestReportsOfOtherCutsAreIgnored says that partitions of another attempt, or of another controller's, are
 // stored; and that a cut is kept that is not stored.
-func TestWhatIsSaidOfAnotherCutIsNothing(t *testing.T) {
+func TestReportsOfOtherCutsAreIgnored(t *testing.T) {
 	d := cutter(1)
 	d.begin()
 	d.flush(1, 1, 0, 1, fourItems)

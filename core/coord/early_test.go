@@ -46,9 +46,9 @@ func TestADoneThatIsEarlyWaits(t *testing.T) {
 	}
 }
 
-// TestEarlyDonesAreNoMoreThanTasksAreOut has a client say again and again, by ever new flushes, that a clock before
+// TestEarlyDonesAreBoundedByDispatchedTasks lets a client say again and again, by ever new flushes, that a clock before
 // its turn is done.
-func TestEarlyDonesAreNoMoreThanTasksAreOut(t *testing.T) {
+func TestEarlyDonesAreBoundedByDispatchedTasks(t *testing.T) {
 	d := newRunning(&eager{})
 	for seq := range 3 {
 		d.doneAs(1, 1, seq+10)
@@ -87,9 +87,9 @@ func (d *alone) HandleTaskCompletion(c coord.Completion, to *coord.Dispatcher) {
 	to.DispatchTask(c.Unit.Split, float64(c.Unit.Clock))
 }
 
-// TestWhatIsOutIsSavedInTheOrderOfItsCommits saves a controller of splits that wait for nobody: who follows
-// dispatches again what saw the older commit first, as it was.
-func TestWhatIsOutIsSavedInTheOrderOfItsCommits(t *testing.T) {
+// TestDispatchedTasksAreSavedInCommitOrder saves a controller of independent splits. A controller that follows first
+// dispatches again the task that saw the older commit, as it was.
+func TestDispatchedTasksAreSavedInCommitOrder(t *testing.T) {
 	d := newDesk(&alone{}, 0)
 	d.Start(&d.fx)
 	d.done(1, 0)
@@ -103,8 +103,9 @@ func TestWhatIsOutIsSavedInTheOrderOfItsCommits(t *testing.T) {
 	}
 }
 
-// TestTheFirstChangeOfTheRouteIsSaved saves a controller whose route has changed once: who follows goes by that route.
-func TestTheFirstChangeOfTheRouteIsSaved(t *testing.T) {
+// TestFirstRouteChangeIsSaved saves a controller whose route has changed once. A controller that follows goes by that
+// route.
+func TestFirstRouteChangeIsSaved(t *testing.T) {
 	f := newFollow(t, &rounds{want: 3})
 	f.commit(0)
 	f.ready(freshClient)

@@ -46,7 +46,7 @@ func (d *desk) finishTasks() {
 	d.doneBoth(0)
 }
 
-// collecting has it come so far that everybody has closed.
+// collecting lets it come so far that all actors have closed.
 func (d *desk) collecting(t *testing.T) {
 	t.Helper()
 	d.finishTasks()
@@ -58,7 +58,7 @@ func (d *desk) collecting(t *testing.T) {
 	}
 }
 
-// slab is a message of the owner with some values of a partition.
+// slab returns a message of the owner with some values of a partition.
 func slab(p, values int) wire.Envelope {
 	return wire.Envelope{From: owner, To: self, Message: &wire.Slab{Ref: partition[p], Values: make([]float32, values)}}
 }
@@ -70,7 +70,7 @@ func collected(reason string) wire.Envelope {
 // step takes messages at once.
 func (d *desk) step(batch ...wire.Envelope) { d.Step(batch, &d.fx) }
 
-// uncollected is why the state did not come; "there is no outcome", or empty.
+// uncollected returns why the state was not collected: "there is no outcome", or the reason, or empty.
 func (d *desk) uncollected() string {
 	switch {
 	case d.fx.Outcome == nil:
@@ -81,7 +81,7 @@ func (d *desk) uncollected() string {
 	return d.fx.Outcome.Uncollected.Error()
 }
 
-func TestTheStateIsAskedForAPieceAtATime(t *testing.T) {
+func TestStateIsCollectedPieceByPiece(t *testing.T) {
 	d := newCollecting(t, liveness.Times{})
 	d.collecting(t)
 	d.step(slab(0, 1))
@@ -101,8 +101,8 @@ func TestTheStateIsAskedForAPieceAtATime(t *testing.T) {
 	}
 }
 
-// TestABreachBeforeTheEndIsABreach: a lane sends more than a partition has, and its end in the same breath.
-func TestABreachBeforeTheEndIsABreach(t *testing.T) {
+// TestInvalidStateBeforeEndIsRejected: a lane sends more than a partition has, and its end in the same breath.
+func TestInvalidStateBeforeEndIsRejected(t *testing.T) {
 	d := newCollecting(t, liveness.Times{})
 	d.collecting(t)
 	d.step(slab(0, 2), slab(1, 2), slab(1, 1), collected(""))
@@ -113,7 +113,7 @@ func TestABreachBeforeTheEndIsABreach(t *testing.T) {
 	expect(t, d.fx.Losses, want)
 }
 
-func TestALaneThatCannotSendItsStateSaysWhy(t *testing.T) {
+func TestLaneReportsWhyStateIsUnavailable(t *testing.T) {
 	d := newCollecting(t, liveness.Times{})
 	d.collecting(t)
 	d.step(slab(0, 2), collected("t0/p1 is leased"))
@@ -122,7 +122,7 @@ func TestALaneThatCannotSendItsStateSaysWhy(t *testing.T) {
 	}
 }
 
-func TestAnEndThatCameTooEarlyIsABreach(t *testing.T) {
+func TestEarlyEndIsProtocolViolation(t *testing.T) {
 	d := newCollecting(t, liveness.Times{})
 	d.collecting(t)
 	d.step(slab(0, 2), collected(""))
@@ -131,9 +131,9 @@ func TestAnEndThatCameTooEarlyIsABreach(t *testing.T) {
 	}
 }
 
-// TestWhoHoldsNothingMayDieWhileTheStateIsCollected loses every node in turn, by every way: only the owner takes
+// TestCollectionNeedsOnlyOwnersOfState loses every node in turn, by every way: only the owner takes
 // the state with it.
-func TestWhoHoldsNothingMayDieWhileTheStateIsCollected(t *testing.T) {
+func TestCollectionNeedsOnlyOwnersOfState(t *testing.T) {
 	ways := map[string]func(d *desk, n bellows.NodeID){
 		"its process died": func(d *desk, n bellows.NodeID) { d.Lost(n, fmt.Sprintf("node %d died", n), &d.fx) },
 		"it is silent": func(d *desk, n bellows.NodeID) {
@@ -167,8 +167,8 @@ func TestWhoHoldsNothingMayDieWhileTheStateIsCollected(t *testing.T) {
 	}
 }
 
-// TestWhoWasLostBeforeOwesTheState loses nodes while the last words are waited for.
-func TestWhoWasLostBeforeOwesTheState(t *testing.T) {
+// TestOwnerLostBeforeCollectionIsNamed loses nodes while final counts are awaited.
+func TestOwnerLostBeforeCollectionIsNamed(t *testing.T) {
 	for n := bellows.NodeID(1); n <= 3; n++ {
 		d := newCollecting(t, liveness.Times{})
 		d.finishTasks()
@@ -181,10 +181,10 @@ func TestWhoWasLostBeforeOwesTheState(t *testing.T) {
 	}
 }
 
-// TestOfTwoWhoLoseEachOtherAtTheEndTheStateStays has a worker and the owner of the state lose each other, and
-// nobody else, while the last words are waited for or the state is on its way: the worker goes, whoever has spoken
-// first, and the state comes. Where the owner is not heard either, it goes.
-func TestOfTwoWhoLoseEachOtherAtTheEndTheStateStays(t *testing.T) {
+// TestStateOwnerIsKeptOfTwoAccusers lets a worker and the owner of the state lose each other, and no other
+// node, while final counts are awaited or the state is on its way. The worker goes, whichever reported first, and the
+// state comes. If the owner is also silent, it goes.
+func TestStateOwnerIsKeptOfTwoAccusers(t *testing.T) {
 	says := func(by, n bellows.NodeID) wire.Envelope {
 		return wire.Envelope{From: wire.ClientAt(by), To: self, Message: &wire.Complaint{Node: n, Reason: fmt.Sprintf("node %d lost its connection to node %d: EOF", by, n)}}
 	}
@@ -216,9 +216,9 @@ func TestOfTwoWhoLoseEachOtherAtTheEndTheStateStays(t *testing.T) {
 	}
 }
 
-// TestALossIsToldToLanesThatOweTheState loses a client while the state is collected: a lane that is asked for it
+// TestLanesOwingStateLearnOfLosses loses a client while the state is collected: a lane that is asked for it
 // may wait for that client to pass the end on, since its last word was not waited for.
-func TestALossIsToldToLanesThatOweTheState(t *testing.T) {
+func TestLanesOwingStateLearnOfLosses(t *testing.T) {
 	d := newCollecting(t, liveness.Times{})
 	d.collecting(t)
 	d.Lost(2, "its process died", &d.fx)
@@ -248,7 +248,7 @@ func TestAFailedJobCollectsNothing(t *testing.T) {
 	expectLine(t, d.said(), 3, 0, "for which it was not asked")
 }
 
-// TestCollectingIsNamedAndGivenUp has a lane that lives and sends nothing: it is named after 2 s, and given up when
+// TestCollectingIsNamedAndGivenUp uses a lane that lives and sends nothing: it is named after 2 s, and given up when
 // its time has passed without anything of the state.
 func TestCollectingIsNamedAndGivenUp(t *testing.T) {
 	d := newCollecting(t, liveness.Times{Collect: 20_000})
@@ -266,8 +266,8 @@ func TestCollectingIsNamedAndGivenUp(t *testing.T) {
 	}
 }
 
-// TestTheEndIsNotWaitedForWithoutEnd has an actor that lives and does not say its last word.
-func TestTheEndIsNotWaitedForWithoutEnd(t *testing.T) {
+// TestWaitForEndIsBounded uses an actor that lives and does not send its final counts.
+func TestWaitForEndIsBounded(t *testing.T) {
 	for _, c := range []struct{ times, until int64 }{{3000, 3500}, {0, 20_500}} {
 		d := newCollecting(t, liveness.Times{End: c.times})
 		d.finishTasks()
@@ -291,8 +291,8 @@ func TestTheEndIsNotWaitedForWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestANodeThatDoesNotGetReadyEndsTheJob has a node that never says a word.
-func TestANodeThatDoesNotGetReadyEndsTheJob(t *testing.T) {
+// TestUnreadyNodeEndsJob uses a node that never says a word.
+func TestUnreadyNodeEndsJob(t *testing.T) {
 	d := newCollecting(t, liveness.Times{Ready: 7000})
 	d.Start(&d.fx)
 	d.ready(owner, idle)
@@ -310,8 +310,8 @@ func TestANodeThatDoesNotGetReadyEndsTheJob(t *testing.T) {
 	}
 }
 
-// TestATaskThatDoesNotEndIsNamedAndEndsTheJob has node 2 say that it lives, and no more.
-func TestATaskThatDoesNotEndIsNamedAndEndsTheJob(t *testing.T) {
+// TestEndlessTaskIsNamedAndEndsJob lets node 2 send heartbeats and nothing else.
+func TestEndlessTaskIsNamedAndEndsJob(t *testing.T) {
 	d := newCollecting(t, liveness.Times{Task: 60_000})
 	d.ready(all...)
 	d.Start(&d.fx)
@@ -327,7 +327,7 @@ func TestATaskThatDoesNotEndIsNamedAndEndsTheJob(t *testing.T) {
 	expectLine(t, d.said(), 4, 0, `"split 1 clock 0 on node 2 has not ended, and nothing has been committed for 60.5 s" gone []`)
 }
 
-// TestOnlyAnUnusualWaitIsNamed has clocks of one length, then one of nearly four times that, and one of more; short
+// TestOnlyAnUnusualWaitIsNamed plays clocks of one length, then one of nearly four times that, and one of more. Short
 // ones are never named.
 func TestOnlyAnUnusualWaitIsNamed(t *testing.T) {
 	d := newBegun(&rounds{want: 100}, 10_000)
@@ -364,7 +364,7 @@ func TestAWaitIsNamedOnce(t *testing.T) {
 		"the job has waited 36.5 s for split 1 clock 0 on node 2, and gives up after 3600.0 s")
 }
 
-// TestASleepIsNoWait has the controller sleep for an hour in each of its waits.
+// TestASleepIsNoWait lets the controller sleep for an hour in each of its waits.
 func TestASleepIsNoWait(t *testing.T) {
 	const hour = 3_600_000
 	d := newCollecting(t, liveness.Times{})
@@ -431,7 +431,7 @@ func TestASlowControllerEndsItsWaits(t *testing.T) {
 	}
 }
 
-// TestSuspicionsAreNotKept has nodes say of others again and again that they cannot be reached.
+// TestSuspicionsAreNotKept lets nodes say of others again and again that they cannot be reached.
 func TestSuspicionsAreNotKept(t *testing.T) {
 	d := newCollecting(t, liveness.Times{})
 	d.ready(all...)
@@ -448,8 +448,8 @@ func TestSuspicionsAreNotKept(t *testing.T) {
 	expect(t, d.fx.Losses, "node 1 lost its connection to node 2: reset")
 }
 
-// TestTheTaskThatComputesIsNamed has two splits of one node at the same clock, of which one has finished: its flush
-// waits for the other, which goes on computing. The node says so, and then no more.
+// TestTheTaskThatComputesIsNamed uses two splits of one node at the same clock. One has finished, and its flush waits
+// for the other, which continues to compute. The node reports that, and then nothing more.
 func TestTheTaskThatComputesIsNamed(t *testing.T) {
 	job := jobOf(10_000, lanes, oneTable)
 	job.Clients, job.Route = clients[:1], route.Spread(job.Tables, 2, lanes, []bellows.NodeID{1})

@@ -5,7 +5,7 @@ import (
 	"bellows/link/wire"
 )
 
-// Whole is the route as another controller tells it.
+// Whole returns the route as another controller tells it.
 func (c *Controller) Whole() []bellows.Control { return c.roster.Whole() }
 
 // GivePartition gives a partition to another lane at once, with nothing of its state.

@@ -95,7 +95,7 @@ func newRunning(driver coord.Driver) *desk {
 	return d
 }
 
-// newBegun is newDesk for a job whose first tasks are out, since all nodes are ready.
+// newBegun returns newDesk for a job whose first tasks are out, since all nodes are ready.
 func newBegun(driver coord.Driver, leaseMillis int64) *desk {
 	d := newDesk(driver, leaseMillis)
 	d.ready(clients...)
@@ -113,7 +113,7 @@ func recovered(t *testing.T, job core.Job, o coord.Options, from coord.Saved) *d
 	return d
 }
 
-// deliver has the controller take one message.
+// deliver lets the controller take one message.
 func (d *desk) deliver(from wire.Address, m wire.Message) {
 	d.Step([]wire.Envelope{{From: from, To: self, Message: m}}, &d.fx)
 }
@@ -139,7 +139,7 @@ func (d *desk) ticks(from, to int64, beating ...wire.Address) {
 	}
 }
 
-// said is what the controller has sent since the last call, one line a message; signs of life are left out.
+// said returns what the controller has sent since the last call, one line a message; signs of life are left out.
 func (d *desk) said() []string {
 	var lines []string
 	for _, e := range d.fx.Envelopes {
@@ -197,7 +197,7 @@ func (d *desk) closed(from wire.Address, sent, applied int64) {
 	d.deliver(from, &wire.Closed{Counts: wire.Counts{Sent: sent, Applied: applied}})
 }
 
-// doneBoth has both clients finish a clock.
+// doneBoth lets both clients finish a clock.
 func (d *desk) doneBoth(clock int) {
 	d.done(1, clock)
 	d.done(2, clock)
@@ -213,7 +213,7 @@ func finished(f bellows.FlushID, unit bellows.Unit, result []float64) *wire.Done
 	return &wire.Done{Flush: f, Results: []wire.Result{{Unit: unit, Values: result}}}
 }
 
-// closeAll has actors close that have counted nothing.
+// closeAll lets actors close that have counted nothing.
 func (d *desk) closeAll(list ...wire.Address) {
 	for _, a := range list {
 		d.closed(a, 0, 0)

@@ -12,12 +12,12 @@ import (
 	"bellows/link/wire"
 )
 
-// adopted has a lane say whose counts it has.
+// adopted lets a lane report which actors' counts it has.
 func (d *desk) adopted(from wire.Address, list ...bellows.Control) {
 	d.deliver(from, &wire.Adopted{List: list})
 }
 
-// removals are those among the changes that leave.
+// removals returns those among the changes that leave.
 func (d *desk) removals() (list []bellows.Control) {
 	for _, e := range d.fx.Envelopes {
 		if m, ok := e.Message.(*wire.Records); ok {
@@ -32,9 +32,9 @@ func (d *desk) removals() (list []bellows.Control) {
 	return list
 }
 
-// TestANodeGoesWhenItsHeirHasItsCounts lets a node with a client and a lane join and leave. It may go when the
+// TestNodeLeavesOnceSuccessorHasItsCounts lets a node with a client and a lane join and leave. It may go when the
 // counts of both are with a lane that stays, and is watched until then.
-func TestANodeGoesWhenItsHeirHasItsCounts(t *testing.T) {
+func TestNodeLeavesOnceSuccessorHasItsCounts(t *testing.T) {
 	d := newBegun(&rounds{want: 3}, 10_000)
 	require.NoError(t, errors.Join(d.AddLane(freshLane, &d.fx), d.AddClient(3, &d.fx)))
 	d.fx.Reset()
@@ -77,15 +77,15 @@ func TestANodeGoesWhenItsHeirHasItsCounts(t *testing.T) {
 	}
 }
 
-// TestTheLastDoNotLeave keeps the last lane, which is nobody's to inherit from.
+// TestTheLastDoNotLeave keeps the last lane, whose counts no lane could take over.
 func TestTheLastDoNotLeave(t *testing.T) {
 	d := newDesk(&rounds{want: 3}, 0)
 	d.Start(&d.fx)
 	expectError(t, d.Remove(lanes[0], &d.fx), "last lane")
 }
 
-// TestCountsOfWhoLeavesCountOnce ends a job while somebody leaves: what he says himself, and his heir for him,
-// counts once, and nobody waits for who has gone.
+// TestCountsOfWhoLeavesCountOnce ends a job while a node leaves. Its counts, which it and its successor both send,
+// count once, and the controller does not wait for nodes that have left.
 func TestCountsOfWhoLeavesCountOnce(t *testing.T) {
 	for _, inherits := range []bool{false, true} {
 		d := newDesk(&rounds{want: 1}, 0)
@@ -114,9 +114,9 @@ func TestCountsOfWhoLeavesCountOnce(t *testing.T) {
 	}
 }
 
-// TestAnotherControllerKnowsWhoHasLeft has a controller follow one that let a node of the job's beginning go, of
-// which it knows nothing. The node is not ready, silent, and said to be dead: nobody is judged before the lanes
-// have been asked, and the one that has its counts speaks for it.
+// TestAnotherControllerKnowsWhoHasLeft lets a controller follow one that let a first node of the job leave, which the
+// new one does not know. The node is not ready, silent, and reported dead. No node is judged before the lanes have
+// been asked, and the lane that has its counts reports that it left.
 func TestAnotherControllerKnowsWhoHasLeft(t *testing.T) {
 	f := newFollow(t, &rounds{want: 3})
 	f.commit(0)
@@ -177,7 +177,7 @@ func TestAnotherControllerKnowsWhoHasLeft(t *testing.T) {
 	}
 }
 
-// followed is a controller that follows, and of whose lanes none has said its word.
+// followed returns a controller that follows, before any of its lanes has sent its final counts.
 func followed(t *testing.T, lanes ...wire.Address) *desk {
 	f := newFollow(t, &rounds{want: 3})
 	job := f.job
@@ -198,24 +198,23 @@ func (d *desk) expectLoss(t *testing.T, text string) {
 	}
 }
 
-// TestTwoThatAreSilentDoNotSpeakForEachOther has a controller follow, and lanes' nodes silent: they are lost, and
+// TestSilentNodesDoNotExcuseEachOther lets a controller follow, and lanes' nodes silent: they are lost, and
 // not spared since another might say that they have left.
-func TestTwoThatAreSilentDoNotSpeakForEachOther(t *testing.T) {
+func TestSilentNodesDoNotExcuseEachOther(t *testing.T) {
 	d := followed(t, wire.LaneAt(1, 0), wire.LaneAt(2, 0))
 	d.expectLoss(t, "silent")
 }
 
-// TestWhoMayHaveLeftIsNotBlamedForASilentHeir has a controller follow, and the lanes' node silent: that is lost,
-// and not one whose connection has ended before, and which may have left.
-func TestWhoMayHaveLeftIsNotBlamedForASilentHeir(t *testing.T) {
+// TestSilentSuccessorIsLostNotTheLeaver lets a controller follow while the lanes' node is silent. That node is lost,
+// and not the one whose connection ended before, which may have left.
+func TestSilentSuccessorIsLostNotTheLeaver(t *testing.T) {
 	d := followed(t, wire.LaneAt(1, 0))
 	d.Broken(2, "its connection ended")
 	d.expectLoss(t, "node 1 has been silent")
 }
 
-// TestWhoLeavesForLongIsNamed removes a client of which nothing is heard: it is named once, and who is removed then
-// as well.
-func TestWhoLeavesForLongIsNamed(t *testing.T) {
+// TestSlowLeaverIsNamed removes a silent client. It is named once, and so is a node that is removed then.
+func TestSlowLeaverIsNamed(t *testing.T) {
 	d := newBegun(&rounds{want: 3}, 10_000)
 	require.NoError(t, errors.Join(d.AddLane(freshLane, &d.fx), d.AddClient(3, &d.fx), d.Remove(wire.ClientAt(3), &d.fx), d.Remove(freshLane, &d.fx)))
 	gone := d.removals()
@@ -243,9 +242,9 @@ func TestWhoLeavesForLongIsNamed(t *testing.T) {
 	}
 }
 
-// TestALaneThatLeavesIsToldWhoHasLeft ends a job while a lane is leaving, and a node has left behind its removal:
+// TestLeavingLaneLearnsWhichNodesHaveLeft ends a job while a lane is leaving, and a node has left behind its removal:
 // the lane takes no record of that, and would wait for the node's client to say that nothing more comes.
-func TestALaneThatLeavesIsToldWhoHasLeft(t *testing.T) {
+func TestLeavingLaneLearnsWhichNodesHaveLeft(t *testing.T) {
 	d := newBegun(&rounds{want: 3}, 10_000)
 	require.NoError(t, errors.Join(d.AddLane(freshLane, &d.fx), d.AddClient(4, &d.fx), d.Remove(freshLane, &d.fx), d.Remove(wire.ClientAt(4), &d.fx)))
 	gone := d.removals()
@@ -269,10 +268,9 @@ func TestALaneThatLeavesIsToldWhoHasLeft(t *testing.T) {
 	}
 }
 
-// TestTheEndNamesLanesOfWhichAClientHasNotHeard lets a job fail whose lane that was added has just been removed,
-// under the first controller: clients are told of it with the end, since one that does not go on takes no route,
-// and the lane waits for its word.
-func TestTheEndNamesLanesOfWhichAClientHasNotHeard(t *testing.T) {
+// TestEndNamesLanesUnknownToClients lets a job fail just after an added lane was removed, under the first controller.
+// The end names that lane to clients, since a client that stops takes no route, and the lane waits for its End.
+func TestEndNamesLanesUnknownToClients(t *testing.T) {
 	d := newBegun(&rounds{want: 3}, 10_000)
 	require.NoError(t, errors.Join(d.AddLane(freshLane, &d.fx), d.Remove(freshLane, &d.fx)))
 	d.fx.Reset()
@@ -307,9 +305,9 @@ func TestMissedPartsAreDropped(t *testing.T) {
 	}
 }
 
-// TestWhoLeavesMayBeAnHeir has a lane leave and then its heir, before either's counts are with another. Whom
-// another controller tells of the route can make it: who is to be an heir takes part in it until it goes, too.
-func TestWhoLeavesMayBeAnHeir(t *testing.T) {
+// TestLeaverMayBeSuccessor lets a lane leave and then its successor, before either's counts are with another lane. A
+// node that receives the route from another controller can build it: a successor takes part in it until it has left.
+func TestLeaverMayBeSuccessor(t *testing.T) {
 	list := []wire.Address{{Node: 1, Role: wire.Lane}, {Node: 2, Role: wire.Lane}, {Role: wire.Lane}}
 	job := jobOf(0, list[:1], oneTable)
 	job.Lanes = list

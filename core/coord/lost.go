@@ -43,7 +43,7 @@ func (c *Controller) declare(n bellows.NodeID, reason string, breach bool, fx *E
 
 // lose declares a node lost, once. A job that is ending waits for it no more, and one that has
 // finished loses its state only if the node still owes some of it
-// (TestWhoHoldsNothingMayDieWhileTheStateIsCollected).
+// (TestCollectionNeedsOnlyOwnersOfState).
 func (c *Controller) lose(n bellows.NodeID, reason string, breach bool, fx *Effects) {
 	if !c.roster.Lose(n, reason) {
 		return
@@ -104,7 +104,7 @@ func (c *membership) needs(n bellows.NodeID) string {
 
 // spares reports whether the job goes on without a node; or, where it is ending, whether its state comes together
 // without it: whoever else is lost then takes along what has no last word yet
-// (TestOfTwoWhoLoseEachOtherAtTheEndTheStateStays; planted: state-not-spared).
+// (TestStateOwnerIsKeptOfTwoAccusers; planted: state-not-spared).
 func (c *membership) spares(n bellows.NodeID) bool {
 	if c.ending.Begun() {
 		return c.ending.Spares(n, c.roster)

@@ -26,7 +26,7 @@ func mover(driver coord.Driver) *desk {
 	return d
 }
 
-// handoffs is what lanes are told of moves, and which records are made; the rest that is said is passed over.
+// handoffs returns the messages to lanes about moves, and the records; other messages are skipped.
 func (d *desk) handoffs() (lines []string) {
 	for _, e := range d.fx.Envelopes {
 		switch m := e.Message.(type) {
@@ -57,9 +57,9 @@ func prepared(number uint64, generation bellows.Generation, change func(*wire.Pr
 
 func whole(m *wire.Prepared) { m.Whole = true }
 
-// TestAMoveIsRecordedWhenItsOwnerIsReady asks for moves: what cannot be is refused, the owner copies, and only its
-// word that all is there makes the record, once.
-func TestAMoveIsRecordedWhenItsOwnerIsReady(t *testing.T) {
+// TestMoveIsRecordedWhenOwnerIsReady asks for moves. Impossible ones are refused. The owner copies, and only its
+// report that the copy is complete makes the record, once.
+func TestMoveIsRecordedWhenOwnerIsReady(t *testing.T) {
 	d := newDeskOf(moverJob(), coord.Options{Driver: &rounds{want: 2}})
 	ref := bellows.PartitionRef{}
 	if err := d.MovePartition(ref, freshLane, false, &d.fx); err == nil {
@@ -129,9 +129,8 @@ func TestPartitionMoveToLostNode(t *testing.T) {
 	expectError(t, d.MovePartition(ref, freshLane, false, &d.fx), "lane 0 of node 3 cannot own t0/p0: node 3 died")
 }
 
-// TestHowFarAMoveIs has an owner say how far a copy is: what it has said of a move that was given up, or has been
-// asked for anew, what is said of another controller's move, and what comes late is nothing, and what has come to
-// its end is not shown.
+// TestHowFarAMoveIs lets an owner report how far a copy is. Reports about a move that was given up or asked for
+// again, about another controller's move, or that come late, are ignored. A move that has ended is not shown.
 func TestHowFarAMoveIs(t *testing.T) {
 	d := mover(&rounds{want: 2})
 	say := func(number, copied, of uint64, change func(*wire.Prepared)) {
@@ -182,8 +181,8 @@ func TestHowFarAMoveIs(t *testing.T) {
 	}
 }
 
-// TestAnotherControllerVoidsCopies follows a controller that was asked for a move: what lanes copy is given up
-// behind the records that they lack, and words about it are nothing.
+// TestAnotherControllerVoidsCopies follows a controller that was asked for a move. The copies of lanes are given up
+// after the records that they lack, and reports about them are ignored.
 func TestAnotherControllerVoidsCopies(t *testing.T) {
 	job := moverJob()
 	d := recovered(t, job, coord.Options{Driver: &rounds{want: 2}, Term: 2}, coord.Saved{})
@@ -201,8 +200,8 @@ func TestAnotherControllerVoidsCopies(t *testing.T) {
 	expect(t, d.handoffs())
 }
 
-// TestTheNewestDoneWaits has a flush be done before its split's turn, and again when its partition has moved: in
-// whichever order the words come, it counts at the owner of now.
+// TestTheNewestDoneWaits lets a flush be done before its split's turn, and again when its partition has moved. In
+// either order of the messages it counts at the current owner.
 func TestTheNewestDoneWaits(t *testing.T) {
 	for _, order := range [][2]bellows.Generation{{1, 2}, {2, 1}} {
 		driver := &eager{}

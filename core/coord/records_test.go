@@ -30,8 +30,8 @@ func (d *endless) HandleTaskCompletion(c coord.Completion, to *coord.Dispatcher)
 func (*endless) Save() []float64         { return nil }
 func (*endless) Restore([]float64) error { return nil }
 
-// TestADriverReportsFromItsFirstCallOn: what it reports when it dispatches the first tasks is an effect of that step.
-func TestADriverReportsFromItsFirstCallOn(t *testing.T) {
+// TestDriverReportsFromFirstCall: what it reports when it dispatches the first tasks is an effect of that step.
+func TestDriverReportsFromFirstCall(t *testing.T) {
 	d := newDesk(&endless{splits: 2}, 0)
 	d.Start(&d.fx)
 	if got := d.fx.Epochs; len(got) != 1 || got[0].Number != -1 {
@@ -39,9 +39,9 @@ func TestADriverReportsFromItsFirstCallOn(t *testing.T) {
 	}
 }
 
-// TestWhatADriverReportsIsOfItsStep hands the controller other effects in each step: what the driver reports on a
+// TestDriverReportBelongsToItsStep hands the controller other effects in each step: what the driver reports on a
 // completion is in those of the step that brought it.
-func TestWhatADriverReportsIsOfItsStep(t *testing.T) {
+func TestDriverReportBelongsToItsStep(t *testing.T) {
 	d := newDesk(&rounds{want: 1}, 0)
 	d.Start(&d.fx)
 	for split := range bellows.SplitID(2) {
@@ -92,9 +92,9 @@ func TestRecordsFitTheirMessage(t *testing.T) {
 	expect(t, d.said(), "lane 0 of node 0: record 2 [split 1 clock 0 items [0,1)]")
 }
 
-// TestRecordsThatNobodyNeedsWaitForTheirLimit numbers flushes whose records wait for the end of their clock: as
+// TestUnneededRecordsWaitForTheirLimit numbers flushes whose records wait for the end of their clock: as
 // many as may wait leave together.
-func TestRecordsThatNobodyNeedsWaitForTheirLimit(t *testing.T) {
+func TestUnneededRecordsWaitForTheirLimit(t *testing.T) {
 	d := newQuiet(coord.Limits{Records: 2})
 	var want []string
 	for split := range bellows.SplitID(3) {
@@ -111,9 +111,9 @@ func TestRecordsThatNobodyNeedsWaitForTheirLimit(t *testing.T) {
 	}
 }
 
-// TestAWaitForATaskBeginsWithIt lets a minute pass until all are ready: the only task is waited for from its
+// TestTaskWaitBeginsWithDispatch lets a minute pass until all are ready: the only task is waited for from its
 // dispatch on.
-func TestAWaitForATaskBeginsWithIt(t *testing.T) {
+func TestTaskWaitBeginsWithDispatch(t *testing.T) {
 	d := newDesk(quiet{1}, 10_000)
 	d.Start(&d.fx)
 	d.ticks(0, 60_000, clients...)

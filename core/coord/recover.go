@@ -12,7 +12,7 @@ import (
 )
 
 // recovery is a controller that follows another one and does not know yet how far that had come. Package takeover
-// finds it out. It numbers nothing before (TestNothingIsNumberedBeforeEveryPromise): whatever reaches it meanwhile
+// finds it out. It numbers nothing before (TestNumberingWaitsForEveryPromise): whatever reaches it meanwhile
 // waits, or is sent again.
 type recovery struct {
 	*takeover.Takeover

@@ -31,7 +31,7 @@ func newFollow(t *testing.T, driver coord.Driver) *follow {
 	return newFollowOf(t, coord.Options{Driver: driver, Stays: stays})
 }
 
-// newFollowOf is newFollow with more of the controller's own.
+// newFollowOf returns newFollow with more of the controller's own.
 func newFollowOf(t *testing.T, opt coord.Options) *follow {
 	f := &follow{t: t, job: jobOf(10_000, twoLanes, table.Schema{Name: "w", Rows: 2, Width: 1, Partitions: 2})}
 	f.desk = newDeskOf(f.job, opt)
@@ -51,7 +51,7 @@ func (f *follow) hear() {
 	f.fx = coord.Effects{}
 }
 
-// commit has the first controller number flushes of both splits in a clock.
+// commit lets the first controller number flushes of both splits in a clock.
 func (f *follow) commit(clocks ...int) {
 	for _, clock := range clocks {
 		f.doneBoth(clock)
@@ -59,13 +59,13 @@ func (f *follow) commit(clocks ...int) {
 	}
 }
 
-// next is the controller that follows, which has asked the lanes.
+// next makes the controller that follows, which has asked the lanes.
 func (f *follow) next(driver coord.Driver, from coord.Saved) {
 	f.t.Helper()
 	f.nextTelling(driver, from, 0)
 }
 
-// nextTelling is next with a controller that tells again of records from one on.
+// nextTelling does what next does, with a controller that reports records from a number on again.
 func (f *follow) nextTelling(driver coord.Driver, from coord.Saved, tell bellows.CommitNumber) {
 	f.t.Helper()
 	f.desk = recovered(f.t, f.job, coord.Options{Driver: driver, Term: 2, Stays: stays, TellFrom: tell}, from)
@@ -74,26 +74,26 @@ func (f *follow) nextTelling(driver coord.Driver, from coord.Saved, tell bellows
 	expect(f.t, f.said(), "lane 0 of node 0: *wire.Query", "lane 1 of node 0: *wire.Query")
 }
 
-// holds is a lane's answer.
+// holds sends a lane's answer.
 func (f *follow) holds(lane int, last, tail bellows.CommitNumber, held ...wire.HeldFlush) {
 	f.deliver(twoLanes[lane], &wire.Holding{Term: 2, Last: last, Tail: tail, Flushes: held})
 }
 
-// gives has a lane send its tail from a number on.
+// gives lets a lane send its tail from a number on.
 func (f *follow) gives(lane int, from bellows.CommitNumber) {
 	f.t.Helper()
 	f.expectQuery(lane, from)
 	f.sendTail(f.desk, lane)
 }
 
-// sendTail has a lane send all that it has kept of the records to a controller.
+// sendTail lets a lane send all that it has kept of the records to a controller.
 func (f *follow) sendTail(to *desk, lane int) {
 	for _, m := range f.tail {
 		to.deliver(twoLanes[lane], &wire.Records{Term: m.Term, Keep: m.Keep, List: slices.Clone(m.List)})
 	}
 }
 
-// holdBoth has both lanes give the same answer.
+// holdBoth lets both lanes give the same answer.
 func (f *follow) holdBoth(last, tail bellows.CommitNumber) {
 	f.holds(0, last, tail)
 	f.holds(1, last, tail)
@@ -108,7 +108,7 @@ func (f *follow) expectQuery(lane int, from bellows.CommitNumber) {
 	f.fx.Reset()
 }
 
-// heldOf is a flush of a client that both lanes hold a part of; what it has finished came with the part of the first.
+// heldOf returns a flush of a client that both lanes hold a part of; what it has finished came with the part of the first.
 func heldOf(client, clock, lane int) wire.HeldFlush {
 	all := []wire.Pair{{Generation: 1}, {Ref: bellows.PartitionRef{Partition: 1}, Generation: 1}}
 	h := wire.HeldFlush{Flush: bellows.FlushID{Client: bellows.NodeID(client), Incarnation: 1, Seq: uint64(clock + 1)}, Clock: bellows.Clock(clock), Held: all[lane : lane+1], Pairs: all}
@@ -118,10 +118,10 @@ func heldOf(client, clock, lane int) wire.HeldFlush {
 	return h
 }
 
-// TestNothingIsNumberedBeforeEveryPromise has a controller follow another. What comes before every lane has
-// promised, and before the longest tail has come, waits. Then the driver is told what it was told, in silence; the
-// lane that is behind gets what it lacks; what was out is dispatched again; and what had come counts.
-func TestNothingIsNumberedBeforeEveryPromise(t *testing.T) {
+// TestNumberingWaitsForEveryPromise lets a controller follow another. Messages wait until every lane has promised and
+// the longest tail has come. Then the driver hears again what it heard, in silence. The lane that lacks records gets
+// them; open tasks are dispatched again; and the messages that waited count.
+func TestNumberingWaitsForEveryPromise(t *testing.T) {
 	before, after := &rounds{want: 3}, &rounds{want: 3}
 	f := newFollow(t, before)
 	f.commit(0)
@@ -148,10 +148,9 @@ func TestNothingIsNumberedBeforeEveryPromise(t *testing.T) {
 	}
 }
 
-// TestWhatIsHeldWholeCounts lets lanes hold a flush that is whole, one of which a part is missing, one that is
-// recorded, and one of which nobody has what it has finished: the first counts without its client's word, which
-// comes later and changes nothing.
-func TestWhatIsHeldWholeCounts(t *testing.T) {
+// TestWhollyHeldFlushCounts lets lanes hold a whole flush, one that lacks a part, one that is recorded, and one whose
+// finished units no lane has. The first counts without its client's Done, which comes later and changes nothing.
+func TestWhollyHeldFlushCounts(t *testing.T) {
 	f := newFollow(t, &rounds{want: 3})
 	f.commit(0)
 	f.next(&rounds{want: 3}, coord.Saved{})
@@ -169,9 +168,8 @@ func TestWhatIsHeldWholeCounts(t *testing.T) {
 	expectLine(t, f.said(), 4, 0, "record 4 [split 1 clock 1 items [0,1)]")
 }
 
-// TestEpochsAppearOnce replays a job to its last record, which reports an epoch, keeps the tables and finishes:
-// only the lanes are told of the end. The record of what is kept is the one that there was; where it is lost, it is
-// made again.
+// TestEpochsAppearOnce replays a job to its last record, which reports an epoch, keeps the tables and finishes: only
+// the lanes hear of the end. The record of what is kept is the existing one; if it is lost, it is made again.
 func TestEpochsAppearOnce(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		f := newFollow(t, &rounds{want: 1})
@@ -204,10 +202,10 @@ func TestEpochsAppearOnce(t *testing.T) {
 	}
 }
 
-// TestWhatWasNotToldIsTold has a process follow another that has told of some records, or of more than any lane
-// has: it tells of what is behind that, and of the epoch that it ends; and does not go on where something was told
-// that nobody has.
-func TestWhatWasNotToldIsTold(t *testing.T) {
+// TestUnsentRecordsAreSentAfterFailover lets a process follow another that has reported some records, or more than
+// any lane has. It reports the later records, and the epoch that they end. It stops if records were reported that no
+// lane has.
+func TestUnsentRecordsAreSentAfterFailover(t *testing.T) {
 	for told, want := range map[bellows.CommitNumber]string{0: "visits [1 2 3 4] epochs 0", 2: "visits [3 4] epochs 0", 4: "visits [] epochs 0", 5: ""} {
 		f := newFollow(t, &rounds{want: 3})
 		f.commit(0, 1)
@@ -237,7 +235,7 @@ func TestWhatWasNotToldIsTold(t *testing.T) {
 	}
 }
 
-// TestARecoveryIsOfSeveralTails has the lane that has come furthest begin late: what it has not kept another has.
+// TestARecoveryIsOfSeveralTails lets the lane that has come furthest begin late: what it has not kept another has.
 func TestARecoveryIsOfSeveralTails(t *testing.T) {
 	f := newFollow(t, &rounds{want: 3})
 	f.commit(0, 1)
@@ -259,8 +257,8 @@ func TestARecoveryIsOfSeveralTails(t *testing.T) {
 	f.expectQuery(1, 4)
 }
 
-// TestAnInterruptIsRemembered drains a job and loses its controller: the next one drains it, too, and begins no
-// clock that had not begun.
+// TestAnInterruptIsRemembered drains a job and loses its controller. The next one continues the drain, and begins no
+// new clock.
 func TestAnInterruptIsRemembered(t *testing.T) {
 	for _, again := range []bool{false, true} {
 		f := newFollow(t, &rounds{want: 3})
@@ -283,8 +281,8 @@ func TestAnInterruptIsRemembered(t *testing.T) {
 	}
 }
 
-// TestAControllerFollowsFromASavedOne saves a controller in the midst of a round, and has lanes let go of the
-// records before: the next goes on from there, and asks for those behind alone.
+// TestAControllerFollowsFromASavedOne saves a controller in the middle of a round, and lets lanes release the earlier
+// records. The next controller resumes from the saved state, and asks for the later records alone.
 func TestAControllerFollowsFromASavedOne(t *testing.T) {
 	before := &rounds{want: 3}
 	f := newFollow(t, before)
@@ -332,9 +330,9 @@ func TestAControllerFollowsFromASavedOne(t *testing.T) {
 	expect(t, f.said())
 }
 
-// TestALaneThatHasLeftNeedsNoRecords has a lane answer that left before the controller was saved, since its process
+// TestLaneThatLeftNeedsNoRecords lets a lane answer that left before the controller was saved, since its process
 // is there for others: what the other lanes have let go since is not asked for.
-func TestALaneThatHasLeftNeedsNoRecords(t *testing.T) {
+func TestLaneThatLeftNeedsNoRecords(t *testing.T) {
 	f := newFollow(t, &rounds{want: 3})
 	f.commit(0)
 	require.NoError(t, errors.Join(f.AddLane(freshLane, &f.fx), f.Remove(freshLane, &f.fx)))
@@ -350,9 +348,9 @@ func TestALaneThatHasLeftNeedsNoRecords(t *testing.T) {
 	f.expectQuery(0, 6)
 }
 
-// TestWhatCannotBeRecoveredIsNamed has lanes that have not what is needed, a driver that does something else, and
+// TestUnrecoverableRecordsAreNamed uses lanes that have not what is needed, a driver that does something else, and
 // lanes that do not answer.
-func TestWhatCannotBeRecoveredIsNamed(t *testing.T) {
+func TestUnrecoverableRecordsAreNamed(t *testing.T) {
 	for name, c := range map[string]struct {
 		driver coord.Driver
 		from   bellows.CommitNumber
@@ -401,7 +399,7 @@ func TestWhatCannotBeRecoveredIsNamed(t *testing.T) {
 	}
 }
 
-// grown is a job of two clocks to which a lane and a client were added, of node 3, and split 1 moved to that client
+// grown returns a job of two clocks to which a lane and a client were added, of node 3, and split 1 moved to that client
 // between its clocks: records 3, 4 and 7. The state was saved behind record 4.
 func grown(t *testing.T) (f *follow, saved coord.Saved, before *rounds) {
 	before = &rounds{want: 4}
@@ -420,14 +418,14 @@ func grown(t *testing.T) (f *follow, saved coord.Saved, before *rounds) {
 // added lists the changes that added a lane and a client to the route of a grown job.
 var added = []bellows.Control{{Kind: bellows.AddLane, Node: 3}, {Kind: bellows.AddClient, Node: 3}}
 
-// knows is a lane's answer when the job has grown.
+// knows sends a lane's answer when the job has grown.
 func (f *follow) knows(a wire.Address, last, tail bellows.CommitNumber, added ...bellows.Control) {
 	f.deliver(a, &wire.Holding{Term: 2, Last: last, Tail: tail, Added: added})
 }
 
-// TestAFollowerGoesByTheNewestRoute lets a controller follow when a lane and a client have been added and a split
-// has moved, from the beginning and from a saved state; the lane and the client have begun, or have not. Lanes say
-// who has been added, who is then asked, too; and everybody is told the route as a whole.
+// TestAFollowerGoesByTheNewestRoute lets a controller follow when a lane and a client have been added and a split has
+// moved, from the beginning and from a saved state. The lane and the client have begun, or have not. Lanes name the
+// added actors, which are then asked as well, and all actors receive the whole route.
 func TestAFollowerGoesByTheNewestRoute(t *testing.T) {
 	for _, begun := range []bool{false, true} {
 		for _, fromSaved := range []bool{false, true} {
@@ -471,9 +469,9 @@ func TestAFollowerGoesByTheNewestRoute(t *testing.T) {
 	}
 }
 
-// TestWhatFollowsAMoveSeesItsRecord moves the first of two splits between its clocks: the other, which is
-// dispatched behind it, is dispatched again under the record that it saw, which is the move's.
-func TestWhatFollowsAMoveSeesItsRecord(t *testing.T) {
+// TestRecordsAfterMoveSeeItsRecord moves the first of two splits between its clocks. The other, which is dispatched
+// after it, is dispatched again under the record that it saw, which is the move's.
+func TestRecordsAfterMoveSeeItsRecord(t *testing.T) {
 	f := newFollow(t, &rounds{want: 4})
 	require.NoError(t, f.MoveSplit(0, 2, &f.fx))
 	f.done(2, 0)
@@ -498,7 +496,7 @@ func count(b bool) int {
 	return 0
 }
 
-// TestEverybodyIsToldOfAFailedRecovery has lanes that have let go of what is needed: clients are to pass the end on
+// TestEverybodyIsToldOfAFailedRecovery uses lanes that have let go of what is needed: clients are to pass the end on
 // to the lane that was added, which they know only by a route that they were perhaps not told.
 func TestEverybodyIsToldOfAFailedRecovery(t *testing.T) {
 	f, _, _ := grown(t)
@@ -512,8 +510,8 @@ func TestEverybodyIsToldOfAFailedRecovery(t *testing.T) {
 	expect(t, f.said(), "lane 0 of node 0"+end+"[]", "lane 1 of node 0"+end+"[]", "lane 0 of node 3"+end+"[]", "node 1"+end+"[]"+pass, "node 2"+end+"[]"+pass, "node 3"+end+"[]"+pass)
 }
 
-// TestAFailureWaitsForTheRecovery lets a task fail before the controller that follows knows what was recorded: the
-// job fails when it does, for the first failure, and everybody has the same records then.
+// TestAFailureWaitsForTheRecovery lets a task fail before the controller that follows knows what was recorded. The
+// job fails when it does, for the first failure, and all lanes have the same records then.
 func TestAFailureWaitsForTheRecovery(t *testing.T) {
 	f, _, _ := grown(t)
 	tail := f.tail
@@ -541,8 +539,8 @@ func TestAFailureWaitsForTheRecovery(t *testing.T) {
 	}
 }
 
-// failedAtOnce is a controller that follows, of a job that has grown, and to which a node is lost before it has
-// asked anybody.
+// failedAtOnce returns a controller that follows, of a job that has grown. It loses a node before it has asked any
+// lane.
 func failedAtOnce(t *testing.T) *follow {
 	f, _, _ := grown(t)
 	f.desk = recovered(t, f.job, coord.Options{Driver: &rounds{want: 4}, Term: 2}, coord.Saved{})
@@ -550,10 +548,10 @@ func failedAtOnce(t *testing.T) *follow {
 	return f
 }
 
-// TestWhoWasAddedIsToldTheEndOfAFailedRecovery has a node lost before the controller that follows has heard of the
-// lane and the client that were added: it asks even lanes whose nodes are not ready, tells those whom they name,
-// has clients pass the end on, and waits for all, so that the audit has their counts.
-func TestWhoWasAddedIsToldTheEndOfAFailedRecovery(t *testing.T) {
+// TestAddedActorsHearEndOfFailedRecovery loses a node before the controller that follows has heard of the added lane
+// and client. The controller also asks lanes whose nodes are not ready, sends the end to the actors that they name,
+// has clients pass it on, and waits for all, so that the audit has their counts.
+func TestAddedActorsHearEndOfFailedRecovery(t *testing.T) {
 	f := failedAtOnce(t)
 	const end, pass = `: end after commit 0: "it speaks nonsense" gone [2]`, " passed on to [{3 0}]"
 	expect(t, f.said(), "lane 0 of node 0: *wire.Query", "lane 1 of node 0: *wire.Query",
@@ -581,9 +579,8 @@ func TestWhoWasAddedIsToldTheEndOfAFailedRecovery(t *testing.T) {
 	}
 }
 
-// TestWhoHasLeftIsNotWaitedForByAFailedRecovery has a lane name who was added, and another say that it has the
-// counts of these.
-func TestWhoHasLeftIsNotWaitedForByAFailedRecovery(t *testing.T) {
+// TestFailedRecoverySkipsNodesThatLeft lets a lane name added actors, and another report that it has their counts.
+func TestFailedRecoverySkipsNodesThatLeft(t *testing.T) {
 	f := failedAtOnce(t)
 	f.knows(twoLanes[0], 7, 1, added...)
 	f.said()
@@ -597,8 +594,8 @@ func TestWhoHasLeftIsNotWaitedForByAFailedRecovery(t *testing.T) {
 	}
 }
 
-// TestARouteThatDoesNotFollowIsNamed replays changes of the route of which one is missing.
-func TestARouteThatDoesNotFollowIsNamed(t *testing.T) {
+// TestUnconnectedRouteIsNamed replays changes of the route with a gap.
+func TestUnconnectedRouteIsNamed(t *testing.T) {
 	f, saved, _ := grown(t)
 	f.tail[3].List[0].Control.Route++
 	f.desk = recovered(t, f.job, coord.Options{Driver: &rounds{want: 4}, Term: 2}, coord.Saved{})
@@ -616,9 +613,9 @@ func TestARouteThatDoesNotFollowIsNamed(t *testing.T) {
 	}
 }
 
-// TestAnEndIsRemembered has lanes that were told of the job's end, or of whose node is gone, by the controller
-// before: that fails again, for the same reason, and though a flush is held whole nothing else is numbered. A job
-// that a lane was told nothing of goes on.
+// TestAnEndIsRemembered uses lanes that heard of the job's end, or of a lost node, from the previous controller. The
+// job fails again, for the same reason, and although a flush is held whole nothing else is numbered. A job continues
+// if no lane heard that it ended.
 func TestAnEndIsRemembered(t *testing.T) {
 	const reason = "split 0 clock 1 items [0,1) on node 1 failed: no such row"
 	for name, c := range map[string]struct {
@@ -655,9 +652,9 @@ func TestAnEndIsRemembered(t *testing.T) {
 	}
 }
 
-// TestStateForTheControllerBeforeIsNotTaken has a lane's answer to the controller before come when the state is
+// TestStateForPreviousControllerIsIgnored lets a lane's answer to the controller before come when the state is
 // collected once more.
-func TestStateForTheControllerBeforeIsNotTaken(t *testing.T) {
+func TestStateForPreviousControllerIsIgnored(t *testing.T) {
 	d := newCollecting(t, liveness.Times{})
 	d.collecting(t)
 	for _, m := range []wire.Message{&wire.Slab{Ref: partition[0], Values: make([]float32, 2), Term: 1}, &wire.Collected{Term: 1, Reason: "of old"}} {

@@ -18,7 +18,7 @@ var (
 	freshClient = wire.Address{Node: 3}
 )
 
-// routes is said, with what is said of the route.
+// routes returns said, with what is said of the route.
 func (d *desk) routes() []string {
 	var lines []string
 	kept := d.fx.Envelopes
@@ -84,8 +84,8 @@ func TestALaneBeginsBehindItsRecord(t *testing.T) {
 	}
 }
 
-// TestASplitMovesBetweenTwoOfItsClocks gives a split of which a task is out to a node that begins while the job runs.
-func TestASplitMovesBetweenTwoOfItsClocks(t *testing.T) {
+// TestSplitMovesBetweenItsClocks moves a split with an open task to a node that begins while the job runs.
+func TestSplitMovesBetweenItsClocks(t *testing.T) {
 	d := newDesk(&rounds{want: 3}, 0)
 	d.Start(&d.fx)
 	expectError(t, d.MoveSplit(1, 3, &d.fx), "node 3 runs no tasks")
@@ -118,9 +118,9 @@ func TestASplitMovesBetweenTwoOfItsClocks(t *testing.T) {
 		"node 2: run split 1 clock 2 items [0,1) [2.5] after commit 7")
 }
 
-// TestWhoBeginsIsToldOfTheStalenessOfNow lets the driver change a table's staleness before a client begins. Lanes
+// TestNewActorsHearCurrentStaleness lets the driver change a table's staleness before a client begins. Lanes
 // hear of it before any client.
-func TestWhoBeginsIsToldOfTheStalenessOfNow(t *testing.T) {
+func TestNewActorsHearCurrentStaleness(t *testing.T) {
 	d := newRunning(&loosens{})
 	require.NoError(t, d.AddClient(3, &d.fx))
 	if got := d.routes(); len(got) != 4 || !strings.HasPrefix(got[0], "lane 0 of node 0: record 2 route 1") || !strings.Contains(got[3], "node 3: route 1 as a whole of 7, after record 2, clocks [-1 -1], staleness [4]") {
@@ -139,9 +139,9 @@ func (d *loosens) DispatchInitialTasks(to *coord.Dispatcher) {
 	d.rounds.DispatchInitialTasks(to)
 }
 
-// TestADoneAtAnOldGenerationIsStale moves a partition while a flush that names it is on its way: its client is
-// told, and the same flush counts when it names the owner of now. A generation that there is not yet ends the job.
-func TestADoneAtAnOldGenerationIsStale(t *testing.T) {
+// TestDoneAtOldGenerationIsStale moves a partition while a flush that names it is on its way. Its client is answered,
+// and the same flush counts when it names the current owner. A generation that does not exist yet ends the job.
+func TestDoneAtOldGenerationIsStale(t *testing.T) {
 	d := mover(&rounds{want: 2})
 	moved := bellows.PartitionRef{}
 	require.NoError(t, d.GivePartition(moved, freshLane, &d.fx))
@@ -165,8 +165,8 @@ func TestADoneAtAnOldGenerationIsStale(t *testing.T) {
 	}
 }
 
-// TestWhoTakesPartIsWatched lets a node that was added fall silent.
-func TestWhoTakesPartIsWatched(t *testing.T) {
+// TestAddedNodeIsWatched lets a node that was added fall silent.
+func TestAddedNodeIsWatched(t *testing.T) {
 	d := newDesk(&rounds{want: 2}, 3000)
 	d.ready(clients...)
 	d.ready(lanes...)
@@ -181,7 +181,7 @@ func TestWhoTakesPartIsWatched(t *testing.T) {
 	}
 }
 
-// newAhead is a controller whose driver dispatches three clocks of split 0 at once, of which node 3 takes part.
+// newAhead returns a controller whose driver dispatches three clocks of split 0 at once. Node 3 takes part.
 func newAhead(t *testing.T) *desk {
 	d := newDesk(&eager{}, 0)
 	d.Start(&d.fx)
@@ -196,14 +196,14 @@ func (d *desk) moveTo(t *testing.T, n bellows.NodeID) {
 	require.NoError(t, d.MoveSplit(0, n, &d.fx))
 }
 
-// recalled gives back what is behind a clock.
+// recalled returns the clocks after a given one.
 func (d *desk) recalled(term bellows.Term, begun bellows.Clock) {
 	d.deliver(clients[0], &wire.Recalled{Term: term, Split: 0, Clock: begun})
 }
 
-// TestASplitThatIsFarAheadMovesAtOnce moves a split of which three clocks are out and one is begun: the other two
-// are run by its new node, behind the record of the move.
-func TestASplitThatIsFarAheadMovesAtOnce(t *testing.T) {
+// TestSplitFarAheadMovesAtOnce moves a split with three dispatched clocks, one of them begun. Its new node runs the
+// other two, after the record of the move.
+func TestSplitFarAheadMovesAtOnce(t *testing.T) {
 	d := newAhead(t)
 	d.moveTo(t, 3)
 	d.moveTo(t, 3) // asks once
@@ -223,9 +223,9 @@ func TestASplitThatIsFarAheadMovesAtOnce(t *testing.T) {
 	expect(t, d.routes())
 }
 
-// TestWhatWasGivenBackIsDispatchedWhereTheSplitIs recalls, and has the split stay. A job that is over dispatches
+// TestReturnedTasksGoToSplitsNewNode recalls, and has the split stay. A job that is over dispatches
 // nothing.
-func TestWhatWasGivenBackIsDispatchedWhereTheSplitIs(t *testing.T) {
+func TestReturnedTasksGoToSplitsNewNode(t *testing.T) {
 	d := newAhead(t)
 	d.moveTo(t, 3)
 	d.moveTo(t, 1)

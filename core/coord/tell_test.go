@@ -10,7 +10,7 @@ import (
 	"bellows/link/wire"
 )
 
-// shows is rounds, each of which is an epoch.
+// shows is a driver of rounds, each of which is an epoch.
 type shows struct{ rounds }
 
 func (d *shows) HandleTaskCompletion(_ coord.Completion, to *coord.Dispatcher) {
@@ -25,7 +25,7 @@ func (d *shows) HandleTaskCompletion(_ coord.Completion, to *coord.Dispatcher) {
 	}
 }
 
-// tells is what the controller has told since it was asked last, and which lanes it has asked.
+// tells returns what the controller has told since it was asked last, and which lanes it has asked.
 func (f *follow) tells() string {
 	told, asked, epochs := []bellows.CommitNumber{}, []uint8{}, []int{}
 	for _, v := range f.fx.Visits {
@@ -43,14 +43,14 @@ func (f *follow) tells() string {
 	return fmt.Sprint("visits ", told, " epochs ", epochs, ", asks ", asked)
 }
 
-// confirms takes a lane's word that it has the records up to one.
+// confirms takes a lane's report that it has the records up to a number.
 func (f *follow) confirms(lane int, last bellows.CommitNumber) {
 	f.deliver(twoLanes[lane], &wire.Holding{Term: 1, Last: last, Tail: 1})
 }
 
-// TestWhatIsToldALaneHas has epochs and visits wait for the word of a lane, where another process may follow: of
-// one, and of another one where that says nothing. Where nobody may follow they wait for nobody.
-func TestWhatIsToldALaneHas(t *testing.T) {
+// TestSentRecordsAreHeldByLane makes epochs and visits wait for a lane's report, if another process may follow: for
+// one lane's, or for another's if that one is silent. If no process may follow, they do not wait.
+func TestSentRecordsAreHeldByLane(t *testing.T) {
 	f := newFollowOf(t, coord.Options{Driver: &shows{rounds{want: 4}}, Stays: stays, Confirms: true})
 	expect := func(when, want string) {
 		t.Helper()
@@ -97,7 +97,7 @@ func TestWhatIsToldALaneHas(t *testing.T) {
 	expect("nobody may follow", "visits [1 2] epochs [1], asks []")
 }
 
-// TestALostJobTellsAll has a job fail of which no lane has said a word: what counted is told before its outcome.
+// TestALostJobTellsAll lets a job fail before any lane has reported: what counted is reported before its outcome.
 func TestALostJobTellsAll(t *testing.T) {
 	f := newFollowOf(t, coord.Options{Driver: &shows{rounds{want: 4}}, Stays: stays, Confirms: true})
 	f.doneBoth(0)
@@ -113,7 +113,7 @@ func TestALostJobTellsAll(t *testing.T) {
 	}
 }
 
-// TestMuchThatCountsIsAskedAbout has a job count much within one epoch: it does not wait for its end, nor for a tick.
+// TestMuchThatCountsIsAskedAbout lets a job count much within one epoch: it does not wait for its end, nor for a tick.
 func TestMuchThatCountsIsAskedAbout(t *testing.T) {
 	f := newFollowOf(t, coord.Options{Driver: &rounds{want: 1000}, Stays: stays, Confirms: true})
 	for clock := range 255 {

@@ -15,8 +15,8 @@ import (
 	"bellows/table"
 )
 
-// units dispatches two clocks of split 0, and another when one is complete, until there were so many; it notes what
-// it is told.
+// units dispatches two clocks of split 0, and another when one is complete, up to a number of clocks. It notes its
+// calls.
 type units struct {
 	want int
 	sent int
@@ -49,8 +49,8 @@ func (d *units) HandleTaskCompletion(c coord.Completion, to *coord.Dispatcher) {
 func (d *units) Save() []float64           { return []float64{float64(d.sent)} }
 func (d *units) Restore(s []float64) error { d.sent = int(s[0]); return nil }
 
-// dividedJob has one split on node 1. Its clocks have ten items and are three units, but for clock 1, which is one,
-// and clock 2, which has two items.
+// dividedJob returns a job with one split on node 1. Its clocks have ten items in three units, except clock 1, which
+// is one unit, and clock 2, which has two items.
 func dividedJob() core.Job {
 	tables := []table.Schema{{Name: "w", Rows: 1, Width: 1}}
 	return core.Job{Controller: self, Lanes: lanes, Clients: clients[:1], Tables: tables, Route: route.Spread(tables, 1, lanes, []bellows.NodeID{1}),
@@ -63,7 +63,7 @@ func dividedJob() core.Job {
 		Units: func(_ bellows.SplitID, c bellows.Clock) int { return []int{3, 0, 9, 3}[c] }}
 }
 
-// doneUnits is done by a flush of node 1 with units of a clock of split 0.
+// doneUnits sends a Done for a flush of node 1 with units of a clock of split 0.
 func (d *desk) doneUnits(seq int, clock bellows.Clock, items ...bellows.Range) {
 	d.fx.Outcome = nil
 	m := wire.New[wire.Done]()
@@ -104,8 +104,8 @@ func TestAClockIsDividedIntoUnits(t *testing.T) {
 	}
 }
 
-// TestUnitsCountInTheOrderOfDispatch says of the units of a clock, and of a clock behind it, in other orders that
-// they are done: what comes before its turn waits.
+// TestUnitsCountInTheOrderOfDispatch reports the units of a clock, and of the next clock, in other orders: early ones
+// wait.
 func TestUnitsCountInTheOrderOfDispatch(t *testing.T) {
 	driver := &units{want: 2}
 	d := newDeskOf(dividedJob(), coord.Options{Driver: driver})
@@ -124,7 +124,7 @@ func TestUnitsCountInTheOrderOfDispatch(t *testing.T) {
 	}
 }
 
-// TestAUnitCountsOnce refuses a unit that counts already, in a flush of another name, and one of which a part was done.
+// TestAUnitCountsOnce refuses a unit that counts already, in another flush, and one that counts in part.
 func TestAUnitCountsOnce(t *testing.T) {
 	for name, again := range map[string]bellows.Range{"counted": first, "not dispatched": {Begin: 3, End: 4}} {
 		d := newDeskOf(dividedJob(), coord.Options{Driver: &units{want: 2}})
@@ -138,8 +138,8 @@ func TestAUnitCountsOnce(t *testing.T) {
 	}
 }
 
-// TestASavedControllerKnowsItsUnits saves a controller when one unit of a clock counts. Another goes on from there
-// with the two that are out.
+// TestASavedControllerKnowsItsUnits saves a controller when one unit of a clock counts. Another continues with the
+// two open ones.
 func TestASavedControllerKnowsItsUnits(t *testing.T) {
 	d := newDeskOf(dividedJob(), coord.Options{Driver: &units{want: 2}})
 	d.Start(&d.fx)
@@ -165,8 +165,8 @@ func TestASavedControllerKnowsItsUnits(t *testing.T) {
 	}
 }
 
-// TestALaneBeginsInTheMiddleOfAClock adds a lane when one unit of a clock counts: it is told of that one.
-func TestALaneBeginsInTheMiddleOfAClock(t *testing.T) {
+// TestLaneBeginsInMiddleOfClock adds a lane when one unit of a clock counts: the lane receives that unit.
+func TestLaneBeginsInMiddleOfClock(t *testing.T) {
 	d := newDeskOf(dividedJob(), coord.Options{Driver: &units{want: 2}})
 	d.Start(&d.fx)
 	d.doneUnits(1, 0, first)
@@ -183,9 +183,9 @@ func TestALaneBeginsInTheMiddleOfAClock(t *testing.T) {
 	t.Error("it is told nothing")
 }
 
-// TestADrainFinishesTheClockThatHasBegun interrupts a job in the middle of a clock: its units are finished, and
+// TestDrainFinishesOpenClock interrupts a job in the middle of a clock: its units are finished, and
 // what the driver dispatches then is queued as a clock.
-func TestADrainFinishesTheClockThatHasBegun(t *testing.T) {
+func TestDrainFinishesOpenClock(t *testing.T) {
 	driver := &units{want: 4}
 	d := newDeskOf(dividedJob(), coord.Options{Driver: driver})
 	d.Start(&d.fx)

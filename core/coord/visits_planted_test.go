@@ -12,9 +12,9 @@ import (
 	"bellows/internal/require"
 )
 
-// TestAUnitThatCountsTwiceIsInTheLog takes the controller's own check away: what it records is told as it is, and a
+// TestUnitCountedTwiceIsInLog takes the controller's own check away: what it records is told as it is, and a
 // proof finds it.
-func TestAUnitThatCountsTwiceIsInTheLog(t *testing.T) {
+func TestUnitCountedTwiceIsInLog(t *testing.T) {
 	defer planted.Plant("")
 	for bug, want := range map[string]visits.Fault{
 		"":                 {Kind: visits.Missing, Split: 1}, // the job has ended, and split 1 has nothing
@@ -34,7 +34,7 @@ func TestAUnitThatCountsTwiceIsInTheLog(t *testing.T) {
 	}
 }
 
-// prove is what a proof says of what a controller has recorded, of splits whose every clock is an epoch of one item.
+// prove returns what a proof says of what a controller has recorded, of splits whose every clock is an epoch of one item.
 func prove(t *testing.T, list []visits.Visit, epochs int) error {
 	t.Helper()
 	say, err := visits.State(2, 0, 1, func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} })

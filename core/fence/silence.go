@@ -4,7 +4,7 @@ import "bellows/core/planted"
 
 // Silence tells a lane whether the controller can still reach it. A lane that has not heard the
 // controller for a lease may have been replaced: it serves no reads and grants no leases until it
-// hears the controller again (TestALaneThatHearsNobodyServesNoReads). Between two ticks a lane knows
+// hears the controller again (TestLaneWithoutControllerServesNoReads). Between two ticks a lane knows
 // no time. If its process was stopped, it may serve until the first tick after that.
 type Silence struct {
 	Cut bool // the silence has lasted longer than a lease

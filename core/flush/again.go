@@ -14,7 +14,7 @@ import (
 //
 //   - They are stale: by a route that a lane or the controller knows, another lane owns their partition. They wait
 //     for that route, and are then sent to the present owner under the flush's own name (TakeStale, PushAgain).
-//     Nothing is sent again by the route by which it was refused (TestWhatIsStaleWaitsForTheRoute). The new owner
+//     Nothing is sent again by the route by which it was refused (TestStaleRequestsWaitForRoute). The new owner
 //     says that it holds them even if they came to it with the partition (TestAStaleDoneIsDoneAgain).
 //   - Their lane had no room, and has room now (sendAgain).
 //
@@ -134,7 +134,7 @@ func (c *Coordinator) pushAgain(f *flush, v bellows.RouteVersion, fx *Effects) {
 }
 
 // unlink removes the stale parts from what a push has brought. Of those that are left perhaps none shows before its
-// clock is complete (TestWhatIsLeftOfAStalePushWaitsForItsClock; planted: stale-part-shows).
+// clock is complete (TestRestOfStalePushWaitsForClock; planted: stale-part-shows).
 func (c *Coordinator) unlink(f *flush, p *lanePush) {
 	kept, first, shows := none, none, false
 	for k := p.first; k != none; k = f.parts[k].next {
@@ -179,7 +179,7 @@ func (c *Coordinator) LaneLeaves(leaver wire.Address, r *route.Route, fx *Effect
 
 // Repeat makes up for what a controller that another has followed took with it, whose process may be gone. What is
 // done is said again: the word is lost, and lanes that have promised before all of it was held have not spoken of it
-// (TestWhatIsDoneIsSaidToWhoFollows; planted: done-unrepeated). And what was refused waits for no later route than
+// (TestDonesAreSentToNewController; planted: done-unrepeated). And what was refused waits for no later route than
 // one, since the controller before has told nobody else of it.
 func (c *Coordinator) Repeat(until bellows.RouteVersion, fx *Effects) {
 	for _, f := range c.flushes.open {
@@ -192,7 +192,7 @@ func (c *Coordinator) Repeat(until bellows.RouteVersion, fx *Effects) {
 
 // sendAgain sends a push for which there was no room. The message is the one that was sent before, which the lane has
 // not kept, without what was sent elsewhere since: two pushes that bring the same part would each be taken for all
-// that waits (TestWhatIsSentAgainBringsAPartOnce). It reports whether the parts were made stale instead, so that the
+// that waits (TestResentPushBringsPartOnce). It reports whether the parts were made stale instead, so that the
 // caller is to call PushAgain: other parts of the push have gone elsewhere, or are to, and the message has them, too.
 func (c *Coordinator) sendAgain(f *flush, p *lanePush, v bellows.RouteVersion, fx *Effects) (stale bool) {
 	if f.reopened || c.outgrown(f, p) {

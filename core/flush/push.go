@@ -16,7 +16,7 @@ import (
 // A flush for one lane needs no vote but that lane's, so its Done is part of the push and the lane sends it on when
 // it holds all (docs/decisions/0022): one hop less. The coordinator learns that it was held when it is committed. A
 // flush for several lanes leaves its results with the first, for a controller that recovers from what lanes hold
-// (TestTheFirstLaneKeepsWhatAFlushHasFinished); its Done is said here.
+// (TestFirstLaneKeepsFinishedUnits); its Done is said here.
 //
 // Turned down: a Done beside the pushes to several lanes, which would count before a lane that has no room holds its
 // part.
@@ -241,7 +241,7 @@ func (p *lanePush) recorded(n bellows.CommitNumber, fx *Effects) {
 // close ends a flush that is visible everywhere. Nothing looks at its memory any more but splits at what they retain
 // (delta.Bundle), so it is used again. A push that was sent once more when there was room may still be on its way, if
 // its lane has refused it meanwhile by what it knew of it: then all of the flush is left to the garbage collector
-// (TestAPushOnItsWayKeepsItsMemory).
+// (TestPushInTransitKeepsItsMemory).
 func (c *Coordinator) close(f *flush) {
 	c.remove(f)
 	if slices.ContainsFunc(f.pushes, func(p lanePush) bool { return p.parted }) {

@@ -22,7 +22,7 @@ import (
 //
 // Invariants:
 //   - votes counts the parts from partHeld on, visible those that are, stale those in partStale
-//     (TestWhatIsStaleWaitsForTheRoute).
+//     (TestStaleRequestsWaitForRoute).
 //   - Done is handed out once for each time that all parts are held: by the coordinator, or with the push to the one
 //     lane that gets all (TestAStaleDoneIsDoneAgain, TestAStaleDoneOfOneLane).
 //   - Each part is linked to the one push in which it was sent last, or unlinked while it is stale.
@@ -286,7 +286,7 @@ func (c *Coordinator) outgrown(f *flush, p *lanePush) bool {
 
 // Unsure reports whether rows of a partition's owner at a generation may or may not have updates that splits of this
 // node lay over what they read: an owner of the past held them, and its word whether they count, which comes apart,
-// has not come (TestANewOwnerIsBelievedBehindTheOneBefore).
+// has not come (TestNewOwnersRowsWaitForPreviousOwner).
 func (s *flushes) Unsure(pair wire.Pair) bool {
 	return slices.ContainsFunc(s.open, func(f *flush) bool {
 		if len(f.writes.members) == 0 || f.writes.members[0].Commit != 0 {

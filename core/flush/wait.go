@@ -83,7 +83,7 @@ func (p *lanePush) brings(f *flush, pair wire.Pair) (partState, bool) {
 
 // contradicts reports whether what a lane says of a push, some part of which is not known to be visible, means that a
 // message is lost: what it has said to come to this would have come before. The state is that of the part by which
-// the lane was asked (TestAPushThatIsLostWhenSentAgainEndsTheJob).
+// the lane was asked (TestLostResentPushEndsJob).
 func (p *lanePush) contradicts(f *flush, state partState, w *pending.Wait) bool {
 	switch w.Behind {
 	case pending.Nothing: // Committed is lost, or the push

@@ -99,7 +99,7 @@ func (g *gatherer) newWriteSet(clock bellows.Clock) *writeSet {
 
 // writeSetOf returns the open write set of a clock. They are in the order of clocks, in which they leave where they
 // leave together: a lane above its cap relies on that (server, hasRoom;
-// TestWhatLeavesTogetherLeavesInTheOrderOfClocks).
+// TestFlushesLeaveInClockOrder).
 func (g *gatherer) writeSetOf(clock bellows.Clock) *writeSet {
 	at := len(g.open)
 	for at > 0 && g.open[at-1].clock >= clock {
@@ -120,7 +120,7 @@ func (g *gatherer) Finished(clock bellows.Clock) { g.writeSetOf(clock).open-- }
 
 // leavesWithClock reports whether a task with exclusive leases leaves with the others of its clock on this node:
 // where all that it adds shows with the whole clock, so that it is a part of one sum instead of a message of its own,
-// which every lane would keep until then (TestLeasedTasksOfAClockAreOneSum). Its leases end that much later: who
+// which every lane would keep until then (TestLeasedTasksOfClockAreOneSum). Its leases end that much later: who
 // waits for one waits for tasks of this clock, and for no longer than some task executes here (Leave; planted:
 // clock-keeps-leases). What comes back of leases of other nodes is in memory until then, so that it has a bound
 // (Limits.Leased).

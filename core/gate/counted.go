@@ -8,11 +8,10 @@ import (
 	"bellows/link/wire"
 )
 
-// Counted is which flushes have a number, so that one that comes again is known (deduplication): at
-// lanes, whose clients send parts again, and at the controller, which hears that one is done from
-// its client and from lanes. It forgets nothing, since a message may be late by any time: of an
-// incarnation of a client it keeps one number, as long as its flushes are counted without gaps. The
-// zero value has none.
+// Counted is the set of flushes that have a number, so that one that comes again is known (deduplication). Lanes use
+// it, since clients send parts again, and the controller, which hears from the client and from lanes that a flush is
+// done. It forgets nothing, since a message may be late by any time. For an incarnation of a client it keeps one
+// number, as long as its flushes are counted without gaps. The zero value has no flushes.
 //
 // A client that is started again numbers its flushes from 1, so that each incarnation has its own
 // numbers (TestAFlushIsKnownByItsIncarnation; planted: incarnation-ignored).
@@ -20,25 +19,24 @@ type Counted struct {
 	byClient [][]incarnation // by node: its incarnations, as a rule one
 }
 
-// incarnation is the flushes of one incarnation: all up to upTo, and those above. Whoever counts
-// them learns of every one, so that gaps close, and above stays as short as flushes overtake each
-// other (TestGapsClose).
+// incarnation has the flushes of one incarnation: all up to upTo, and those in above. The owner adds every flush, so
+// that gaps close, and above is only as long as flushes overtake each other (TestGapsClose).
 type incarnation struct {
 	number uint32
 	upTo   uint64
 	above  []uint64
 }
 
-// Add takes note of a flush.
-func (f *Counted) Add(id bellows.FlushID) { f.of(id).add(id.Seq) }
+// Add notes a flush.
+func (f *Counted) Add(id bellows.FlushID) { f.find(id).add(id.Seq) }
 
 // Has reports whether a flush was added.
 func (f *Counted) Has(id bellows.FlushID) bool {
-	l := f.of(id)
+	l := f.find(id)
 	return id.Seq <= l.upTo || slices.Contains(l.above, id.Seq)
 }
 
-// Clone is a copy that does not change with the original.
+// Clone returns a copy that does not change with the original.
 func (f *Counted) Clone() Counted {
 	c := Counted{byClient: make([][]incarnation, len(f.byClient))}
 	for n, list := range f.byClient {
@@ -50,8 +48,7 @@ func (f *Counted) Clone() Counted {
 	return c
 }
 
-// List is the flushes as somebody is told of them who begins later
-// (TestWhoIsToldKnowsTheSameFlushes).
+// List returns the flushes in the form that a lane which begins later receives (TestListTellsTheSameFlushes).
 func (f *Counted) List() (to []wire.Recorded) {
 	for n, list := range f.byClient {
 		for _, l := range list {
@@ -65,13 +62,13 @@ func (f *Counted) List() (to []wire.Recorded) {
 func (f *Counted) Load(list []wire.Recorded) {
 	*f = Counted{}
 	for _, r := range list {
-		l := f.of(bellows.FlushID{Client: r.Client, Incarnation: r.Incarnation})
+		l := f.find(bellows.FlushID{Client: r.Client, Incarnation: r.Incarnation})
 		l.upTo, l.above = r.UpTo, slices.Clone(r.Above)
 	}
 }
 
-// of is the place of a flush's incarnation, which is made where there is none.
-func (f *Counted) of(id bellows.FlushID) *incarnation {
+// find returns the place of a flush's incarnation, which it makes if necessary.
+func (f *Counted) find(id bellows.FlushID) *incarnation {
 	for len(f.byClient) <= int(id.Client) {
 		f.byClient = append(f.byClient, nil)
 	}
@@ -85,7 +82,7 @@ func (f *Counted) of(id bellows.FlushID) *incarnation {
 	return &(*list)[len(*list)-1]
 }
 
-// add counts a flush, and closes the gap that it leaves no more.
+// add counts a flush, and removes a gap that it closes.
 func (l *incarnation) add(seq uint64) {
 	if seq != l.upTo+1 {
 		l.above = append(l.above, seq)

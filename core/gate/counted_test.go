@@ -22,7 +22,7 @@ func TestGapsClose(t *testing.T) {
 	}
 }
 
-// TestAFlushIsKnownByItsIncarnation asks for flushes of two clients, one of which was started again.
+// TestAFlushIsKnownByItsIncarnation asks for flushes of two clients. One of the clients was started again.
 func TestAFlushIsKnownByItsIncarnation(t *testing.T) {
 	var f Counted
 	id := func(client bellows.NodeID, incarnation uint32, seq uint64) bellows.FlushID {
@@ -48,14 +48,15 @@ func TestAFlushIsKnownByItsIncarnation(t *testing.T) {
 	}
 }
 
-// TestWhoIsToldKnowsTheSameFlushes counts flushes of some clients out of order, tells another of them, and lets both go on.
-func TestWhoIsToldKnowsTheSameFlushes(t *testing.T) {
+// TestListTellsTheSameFlushes counts flushes of some clients out of order, passes the list to another Counted, and
+// continues with both.
+func TestListTellsTheSameFlushes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var one, other Counted
 	some := func() bellows.FlushID {
 		return bellows.FlushID{Client: bellows.NodeID(rng.IntN(4)), Incarnation: 1 + rng.Uint32N(2), Seq: 1 + rng.Uint64N(40)}
 	}
-	other.Load([]wire.Recorded{{Client: 3, Incarnation: 1, UpTo: 100}}) // which it forgets
+	other.Load([]wire.Recorded{{Client: 3, Incarnation: 1, UpTo: 100}}) // it forgets this
 	for range 3 {
 		for range 60 {
 			one.Add(some())

@@ -6,32 +6,30 @@ import (
 	"bellows/link/wire"
 )
 
-// Credits are backpressure towards those who read, at a lane. What it sends to another node waits there in a queue, as
-// long as that node does not read. So a lane answers a node only as far as its credit goes:
-// questions beyond it wait, which take little memory, and are answered when marks come back that
-// the lane has sent behind its answers. A node that asks and never reads keeps Unread of
-// memory here, and one answer more (TestLeasesOfWhoDoesNotReadWait).
+// Credits are a lane's backpressure towards nodes that do not read. What a lane sends to another node waits in a
+// queue as long as that node does not read. So a lane answers a node only as far as its credit goes. Questions beyond
+// it wait, which take little memory, and are answered when marks come back that the lane has sent after its answers.
+// A node that asks and never reads keeps Unread words of memory here, and one answer more
+// (TestUnreadLeasesWaitForCredit).
 //
-// Turned down: to stop reading from who does not read, by which two nodes that answer each other
-// could wait for ever.
+// Rejected: not to read from a node that does not read. Two nodes that answer each other could then wait for ever.
 type Credits struct {
 	Self   bellows.NodeID // the lane's own node, where nothing waits
-	Unread int            // words that may be on their way to a node
+	Unread int            // words that may be on their way to a node; a word has four bytes
 	nodes  []credit
 	marks  []*wire.Mark // have come back
 }
 
-// credit is what has been sent to a node, in words of four bytes, and is not known to have come
-// there. One that is started again has a new one: what was under way to the process before it will
-// not be read.
+// credit counts the words sent to a node that are not known to have arrived. A process that replaces another has a
+// new one: it will not read what was under way to the previous process.
 type credit struct {
 	incarnation uint32 // of the node's client; 0: the first that the lane knew
 	unread      int
-	unmarked    int // of these, behind the last mark
+	unmarked    int // of these, after the last mark
 }
 
-// of is a node's; nil: this lane's own node.
-func (b *Credits) of(n bellows.NodeID) *credit {
+// find returns a node's credit; nil: the node is this lane's own.
+func (b *Credits) find(n bellows.NodeID) *credit {
 	if n == b.Self {
 		return nil
 	}
@@ -41,23 +39,23 @@ func (b *Credits) of(n bellows.NodeID) *credit {
 	return &b.nodes[n]
 }
 
-// Renew gives the next process of a node a credit of its own.
+// Renew gives the next process of a node a new credit.
 func (b *Credits) Renew(n bellows.NodeID, incarnation uint32) {
-	if c := b.of(n); c != nil {
+	if c := b.find(n); c != nil {
 		*c = credit{incarnation: incarnation}
 	}
 }
 
 // Choked reports whether a node must read before it is sent more.
 func (b *Credits) Choked(n bellows.NodeID) bool {
-	c := b.of(n)
+	c := b.find(n)
 	return c != nil && c.unread > b.Unread
 }
 
-// Charge notes that so many words were sent to a node, and gives a mark to be sent behind them now and then: each
-// eighth of what may be unread, so that credit comes back before it is all used.
+// Charge notes that so many words were sent to a node. Now and then it returns a mark to be sent after them: one for
+// each eighth of Unread, so that credit comes back before it is used up.
 func (b *Credits) Charge(n bellows.NodeID, words int) *wire.Mark {
-	c := b.of(n)
+	c := b.find(n)
 	if c == nil {
 		return nil
 	}
@@ -71,7 +69,7 @@ func (b *Credits) Charge(n bellows.NodeID, words int) *wire.Mark {
 	return m
 }
 
-// mark is one that has come back, if there is one.
+// mark returns a mark that has come back, or a new one.
 func (b *Credits) mark() *wire.Mark {
 	n := len(b.marks)
 	if n == 0 {
@@ -82,10 +80,9 @@ func (b *Credits) mark() *wire.Mark {
 	return m
 }
 
-// Take notes that a node has read up to a mark. One that was sent to the process before is of a
-// credit that is no more.
+// Take notes that a node has read up to a mark. A mark of the previous process belongs to a credit that is gone.
 func (b *Credits) Take(n bellows.NodeID, m *wire.Mark) {
-	if c := b.of(n); c != nil && m.Life == c.incarnation && !planted.On("mark-forgotten") {
+	if c := b.find(n); c != nil && m.Life == c.incarnation && !planted.On("mark-forgotten") {
 		c.unread -= m.Weight
 	}
 	b.marks = append(b.marks, m)

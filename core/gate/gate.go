@@ -1,12 +1,11 @@
 // Package gate decides what may be seen when: it follows the clocks of all splits through the
 // commits, and admits reads (BSP, SSP, async; Bösen §2.2 and Litz §4).
 //
-// Lanes and the controller each have a Progress and feed it every record, in the order of commit
-// numbers, so that all come to the same clocks without telling each other. Its callers' duties, in
-// order: Check and then Commit each unit of a flush, one after the other (a refused one ends the
-// job, so that nothing is ever taken back); look at Complete behind them; ask Admits before a read
-// is served, with what the state has that would answer it. Counted stands beside that: it knows a
-// flush when it comes again.
+// Lanes and the controller each have a Progress and feed it every record, in the order of commit numbers, so that all
+// come to the same clocks without messages about them. Its callers' duties, in order: Check and then Commit each unit
+// of a flush, one after the other (a refused unit ends the job, so that nothing is ever undone); then look at
+// Complete; ask Admits before a read is served, with the state that would answer it. Counted is independent of that:
+// it knows a flush that comes again.
 //
 // The staleness of a table is not here: what a read needs of it is a pure function of schema and
 // clock (table.Consistency.Needs), computed by the client that asks. So a lane compares two
@@ -31,11 +30,11 @@ type Items func(split bellows.SplitID, clock bellows.Clock) bellows.Range
 //
 // Invariants:
 //   - Of a clock, an item is committed at most once, and all are before it is complete
-//     (TestAClockIsCompleteWhenItsItemsAreCoveredOnce, P1 of the simulation; planted:
+//     (TestClockCompletesWhenItemsAreCoveredOnce, P1 of the simulation; planted:
 //     overlap-accepted).
-//   - A clock without items needs one empty unit (TestAClockWithoutItemsNeedsOneEmptyUnit): someone
+//   - A clock without items needs one empty unit (TestClockWithoutItemsNeedsEmptyUnit): someone
 //     has to say that it is over. One with items is not completed by that
-//     (TestAClockOfOneItemIsNotDoneByNone).
+//     (TestClockWithItemsRefusesEmptyUnit).
 //   - Complete never falls, but by Restore, and is the least clock of all splits
 //     (TestCompleteIsTheSlowestSplit compares it with that).
 //
@@ -54,8 +53,8 @@ type split struct {
 	items    int             // how many items they cover
 }
 
-// NewProgress starts before the first clock. Items is called for clocks in any order, again too,
-// and must always say the same.
+// NewProgress starts before the first clock. It calls items for clocks in any order, repeatedly, and needs the same
+// result each time.
 func NewProgress(splits int, items Items) *Progress {
 	p := &Progress{items: items, splits: make([]split, splits), complete: bellows.NoClock, atFloor: splits}
 	for i := range p.splits {
@@ -64,10 +63,10 @@ func NewProgress(splits int, items Items) *Progress {
 	return p
 }
 
-// Complete is the last clock that every split has completed.
+// Complete returns the last clock that every split has completed.
 func (p *Progress) Complete() bellows.Clock { return p.complete }
 
-// Split is the last clock that one split has completed.
+// Split returns the last clock that one split has completed.
 func (p *Progress) Split(s bellows.SplitID) bellows.Clock { return p.splits[s].complete }
 
 // Check refuses a unit that is out of its split's order or overlaps what is committed. It changes
@@ -140,8 +139,7 @@ func Admits(n wire.Need, applied bellows.CommitNumber, complete bellows.Clock) b
 	return applied >= n.Commit && complete >= n.Clock
 }
 
-// Open is the units that are committed of clocks that are not complete: those of a split in the
-// order of their commits.
+// Open returns the committed units of clocks that are not complete, those of a split in the order of their commits.
 func (p *Progress) Open() (list []bellows.Unit) {
 	for i := range p.splits {
 		for _, r := range p.splits[i].covered {

@@ -18,7 +18,7 @@ func unit(s, c, begin, end int) bellows.Unit {
 	return bellows.Unit{Split: bellows.SplitID(s), Clock: bellows.Clock(c), Items: bellows.Range{Begin: begin, End: end}}
 }
 
-func TestAClockIsCompleteWhenItsItemsAreCoveredOnce(t *testing.T) {
+func TestClockCompletesWhenItemsAreCoveredOnce(t *testing.T) {
 	p := gate.NewProgress(2, tenItems)
 	if p.Complete() != bellows.NoClock {
 		t.Fatal("something is complete at the start")
@@ -51,7 +51,7 @@ func TestCheckRefuses(t *testing.T) {
 	}
 }
 
-func TestAClockWithoutItemsNeedsOneEmptyUnit(t *testing.T) {
+func TestClockWithoutItemsNeedsEmptyUnit(t *testing.T) {
 	p := gate.NewProgress(1, func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{} })
 	require.NoError(t, p.Check(unit(0, 0, 0, 0)))
 	if p.Commit(unit(0, 0, 0, 0)); p.Complete() != 0 {
@@ -59,8 +59,9 @@ func TestAClockWithoutItemsNeedsOneEmptyUnit(t *testing.T) {
 	}
 }
 
-// TestAClockOfOneItemIsNotDoneByNone refuses an empty unit where there is something to do, however little, and a unit upside down.
-func TestAClockOfOneItemIsNotDoneByNone(t *testing.T) {
+// TestClockWithItemsRefusesEmptyUnit refuses an empty unit if the clock has items, however few, and a unit upside
+// down.
+func TestClockWithItemsRefusesEmptyUnit(t *testing.T) {
 	p := gate.NewProgress(1, func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 3, End: 4} })
 	for _, u := range []bellows.Unit{unit(0, 0, 3, 3), unit(0, 0, 4, 4), unit(0, 0, 4, 3)} {
 		if err := p.Check(u); err == nil || !strings.Contains(err.Error(), "the clock's items are [3,4)") {
@@ -113,8 +114,8 @@ func TestRestoreContinues(t *testing.T) {
 	}
 }
 
-// TestWhoBeginsInTheMiddleOfAClockKnowsItsUnits goes on from what another says of clocks that are not complete.
-func TestWhoBeginsInTheMiddleOfAClockKnowsItsUnits(t *testing.T) {
+// TestRestoreKnowsUnitsOfOpenClocks continues from another Progress's clocks that are not complete.
+func TestRestoreKnowsUnitsOfOpenClocks(t *testing.T) {
 	p := gate.NewProgress(2, tenItems)
 	for _, u := range []bellows.Unit{unit(0, 0, 0, 10), unit(0, 1, 4, 10), unit(0, 1, 0, 3), unit(1, 0, 0, 9)} {
 		p.Commit(u)

@@ -1,13 +1,12 @@
 // Package keys gives 64-bit keys their partition and their numbers: what a sparse table has in
 // place of rows that are counted from 0.
 //
-// Partition is where a key's row lives, a pure function that every node computes alike. An Index
-// numbers the keys of one partition, or of one update of it, in the order in which they first came,
-// so that their rows can lie behind each other. Its owner adds keys, keeps a row for each number,
-// and resets the index together with the rows.
+// Partition returns where a key's row lives, by a pure function that is the same at every node. An Index numbers the
+// keys of one partition, or of one update of it, in the order in which they first came, so that their rows can be
+// consecutive. Its owner adds keys, keeps a row for each number, and resets the index together with the rows.
 //
-// The package does no locking, holds no rows, and never gives a number back but by Reset. It
-// refuses nothing: who bounds memory asks Len before Add.
+// The package does no locking, holds no rows, and gives a number back only by Reset. It refuses nothing: a caller
+// that bounds memory asks Len before Add.
 package keys
 
 import (
@@ -21,8 +20,7 @@ import (
 // bits.
 func Hash(k bellows.Key) uint64 { return random.Mix(uint64(k)) }
 
-// Partition is the partition, of n, of a key: the upper bits of its hash. An index looks at the
-// lower ones.
+// Partition returns the partition, of n, of a key: the upper bits of its hash. An index looks at the lower ones.
 func Partition(k bellows.Key, n int) bellows.PartitionID {
 	p, _ := bits.Mul64(Hash(k), uint64(n))
 	return bellows.PartitionID(p)
@@ -31,14 +29,13 @@ func Partition(k bellows.Key, n int) bellows.PartitionID {
 // Index numbers keys from 0 in the order in which they were added. The zero Index is empty and
 // ready.
 //
-// It is a table of open addressing with linear probing, at most two thirds full. A place holds a
-// number and the upper half of the key's hash, eight bytes in all, so that a probe rarely looks at
-// a key that is not the one it seeks. Rejected: a map, whose order does not repeat, so that a list
-// of the keys would have to stand beside it too.
+// It is a table of open addressing with linear probing, at most two thirds full. A place holds a number and the upper
+// half of the key's hash, eight bytes in all, so that a probe rarely looks at a key other than the one that it seeks.
+// Rejected: a map, whose order does not repeat, so that a list of the keys would have to be kept as well.
 //
-// The hash is invertible, so that keys can be made to fall on one place, and then each costs a walk
-// over all before. A seed that those who choose the keys do not know makes such keys like any
-// others. It moves places and nothing that is seen.
+// The hash is invertible, so keys can be made to fall on one place; then each costs a walk over all earlier ones.
+// With a seed that the chooser of the keys does not know, such keys are like any others. The seed changes places and
+// no result.
 type Index struct {
 	seed   uint64
 	list   []bellows.Key // by number
@@ -48,20 +45,19 @@ type Index struct {
 // placesMin is the smallest table that is not empty.
 const placesMin = 16
 
-// Seed gives an empty index its seed, which stays through Reset. By default it is 0, which
-// everybody knows.
+// Seed gives an empty index its seed, which stays through Reset. By default it is 0, which is public.
 func (x *Index) Seed(seed uint64) { x.seed = seed }
 
-// hash is where a key belongs, and its upper half what stands there.
+// hash returns the hash of a key, by which its place is chosen; its upper half is stored there.
 func (x *Index) hash(k bellows.Key) uint64 { return Hash(k ^ bellows.Key(x.seed)) }
 
-// Len is how many keys have a number.
+// Len returns how many keys have a number.
 func (x *Index) Len() int { return len(x.list) }
 
-// Keys are the keys by their numbers. The list stays the index's, and grows with the next Add.
+// Keys returns the keys by their numbers. The list stays the index's, and grows with the next Add.
 func (x *Index) Keys() []bellows.Key { return x.list }
 
-// Find is the number of a key, or -1.
+// Find returns the number of a key, or -1.
 func (x *Index) Find(k bellows.Key) int {
 	if len(x.places) == 0 {
 		return -1
@@ -70,7 +66,7 @@ func (x *Index) Find(k bellows.Key) int {
 	return n
 }
 
-// find is the number of a key, or -1 and the place where it belongs. The table is not empty.
+// find returns the number of a key, or -1 and the place where it belongs. The table is not empty.
 func (x *Index) find(k bellows.Key, hash uint64) (number int, place uint64) {
 	mask := uint64(len(x.places) - 1)
 	for at := hash & mask; ; at = (at + 1) & mask {
@@ -84,7 +80,7 @@ func (x *Index) find(k bellows.Key, hash uint64) (number int, place uint64) {
 	}
 }
 
-// Add is the number of a key, which is the next one if the key is new. There are fewer than 2^32.
+// Add returns the number of a key, which is the next one if the key is new. The index has fewer than 2^32 keys.
 func (x *Index) Add(k bellows.Key) (number int, added bool) {
 	if 3*(len(x.list)+1) > 2*len(x.places) {
 		x.grow()

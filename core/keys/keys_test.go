@@ -133,14 +133,15 @@ func unshift(z uint64, s uint) uint64 {
 	return x
 }
 
-// inverse is the key of a hash.
+// inverse returns the key of a hash.
 func inverse(z uint64) bellows.Key {
 	z = unshift(z, 31) * 0x319642b2d24d8ec3
 	z = unshift(z, 27) * 0x96de1b173f119089
 	return bellows.Key(unshift(z, 30) - 0x9e3779b97f4a7c15)
 }
 
-// TestKeysWithHashesAlikeAreTwo adds keys whose hashes differ in one bit each: those that decide on the place, those that stand there, and neither.
+// TestKeysWithHashesAlikeAreTwo adds keys whose hashes differ in one bit each: bits that decide the place, stored
+// bits, and neither.
 func TestKeysWithHashesAlikeAreTwo(t *testing.T) {
 	t.Parallel()
 	const hash = 0x123456789abcdef0

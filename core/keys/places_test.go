@@ -7,7 +7,7 @@ import (
 	"bellows"
 )
 
-// steps is how many places finding every key of an index looks at.
+// steps returns how many places finding every key of an index looks at.
 func (x *Index) steps() (n int) {
 	mask := uint64(len(x.places) - 1)
 	for number, k := range x.list {
@@ -19,9 +19,9 @@ func (x *Index) steps() (n int) {
 	return n
 }
 
-// TestASeedSpreadsKeysThatWereMadeToCollide takes keys that lie on one place of an index with the default seed: with another they cost what keys
-// that nobody chose do.
-func TestASeedSpreadsKeysThatWereMadeToCollide(t *testing.T) {
+// TestSeedSpreadsCollidingKeys takes keys that lie on one place of an index with the default seed. With another seed
+// they cost what random keys do.
+func TestSeedSpreadsCollidingKeys(t *testing.T) {
 	const count = 4000
 	var made []bellows.Key
 	for k := bellows.Key(0); len(made) < count; k++ {
@@ -54,8 +54,8 @@ func TestASeedSpreadsKeysThatWereMadeToCollide(t *testing.T) {
 	}
 }
 
-// TestATableIsAtMostTwoThirdsFull adds keys one after the other: the table is the smallest that is no fuller.
-func TestATableIsAtMostTwoThirdsFull(t *testing.T) {
+// TestIndexIsAtMostTwoThirdsFull adds keys one after the other: the table is the smallest that is no fuller.
+func TestIndexIsAtMostTwoThirdsFull(t *testing.T) {
 	t.Parallel()
 	var x Index
 	size := placesMin
@@ -69,9 +69,10 @@ func TestATableIsAtMostTwoThirdsFull(t *testing.T) {
 	}
 }
 
-// TestAResetCostsNoMoreThanWhatWasAdded resets indexes around the number of keys from which a sweep costs less. What stands in places that no key
-// has says which of them were touched: all in a sweep, else none, though it looks like what is sought.
-func TestAResetCostsNoMoreThanWhatWasAdded(t *testing.T) {
+// TestResetCostsWhatWasAdded resets indexes around the number of keys from which a sweep costs less. Entries of keys
+// that were never added show which places Reset has touched: all in a sweep, else none, even if they look like what
+// is sought.
+func TestResetCostsWhatWasAdded(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 10
 	var made []bellows.Key // for one place

@@ -1,7 +1,7 @@
-// Package lease is the rule by which tasks hold a whole partition: any number of them shared, each
-// of which reads one version of it, or one alone, exclusive, which writes to it. It is a
-// readers-writer lock whose callers are messages: wire.Acquire asks for it, wire.Release gives a
-// shared one back, and the commit of its holder's flush an exclusive one.
+// Package lease has the rule by which tasks hold a whole partition: any number of tasks shared, each reading one
+// version of it, or one task alone, exclusive, writing to it. It is a readers-writer lock whose callers are messages:
+// wire.Acquire asks for it, wire.Release gives a shared lease back, and the commit of the holder's flush an exclusive
+// one.
 //
 // A lane has one Holders for each of its partitions. In which order it grants what it is asked for,
 // and what is neither shown nor applied while a lease is out, is the lane's matter.
@@ -14,10 +14,10 @@ import (
 	"bellows/link/wire"
 )
 
-// Holders are who has leases on one partition. The zero value is of nobody.
+// Holders are the clients with leases on one partition. The zero value has none.
 //
-// Invariants: an exclusive holder is the only one (TestAnExclusiveHolderIsAlone); a lease ends
-// once, by who has it (TestALeaseIsItsHoldersToEnd).
+// Invariants: an exclusive holder is the only one (TestAnExclusiveHolderIsAlone); a lease ends once, by its holder
+// (TestALeaseIsItsHoldersToEnd).
 type Holders struct {
 	shared    []wire.Address // once for each lease
 	exclusive bool
@@ -67,8 +67,8 @@ func (h *Holders) Out() bool { return h.exclusive || len(h.shared) > 0 }
 // Exclusive reports whether the exclusive lease is out.
 func (h *Holders) Exclusive() bool { return h.exclusive }
 
-// Owner is who has the exclusive lease, if it is out.
+// Owner returns the holder of the exclusive lease, if it is out.
 func (h *Holders) Owner() wire.Address { return h.owner }
 
-// Shared are who has a shared lease, once for each. The list is good until the next call.
+// Shared returns the holders of shared leases, once for each lease. The list is valid until the next call.
 func (h *Holders) Shared() []wire.Address { return h.shared }

@@ -10,7 +10,7 @@ import (
 
 var a, b = wire.ClientAt(1), wire.ClientAt(2)
 
-// TestAnExclusiveHolderIsAlone grants what is free, and nothing beside an exclusive lease.
+// TestAnExclusiveHolderIsAlone grants what is free, and nothing while an exclusive lease is held.
 func TestAnExclusiveHolderIsAlone(t *testing.T) {
 	t.Parallel()
 	var h lease.Holders

@@ -1,11 +1,10 @@
-// Package liveness judges who is alive, given heartbeats and ticks.
+// Package liveness decides which nodes are alive, given heartbeats and ticks.
 //
 // Add every node that must beat, report each beat with its time, call Tick a few times a second,
 // and ask Expired. Times are milliseconds of a clock that the caller reads; the package reads none.
-// A caller that slept blames nobody: what came meanwhile is still in its queues. A caller that is
-// always slow finds the dead all the same: a silent node is found within the lease + 2 s + twice
-// the longest time between two ticks, whatever their rhythm. A lease only decides whom to suspect;
-// what a suspect may still do is decided by generations.
+// A caller that slept suspects no node: what came meanwhile is still in its queues. A caller that is always slow
+// still finds dead nodes: a silent node is found within the lease + 2 s + twice the longest time between two ticks,
+// in any rhythm. A lease only decides which node is suspected; generations decide what a suspect may still do.
 package liveness
 
 import (
@@ -21,7 +20,7 @@ import (
 // A lease is renewed by a beat, and runs out ttlMillis after the last, by a clock that leaves out
 // what the caller slept: Tick moves last on, but in one silence by no more than excusedMillis and
 // the gap that reaches it (TestASilenceIsExcusedForTwoSeconds,
-// TestASilentNodeIsFoundWhateverTheRhythm).
+// TestSilentNodeIsFoundInAnyRhythm).
 type Detector struct {
 	ttlMillis  int64
 	tickMillis int64 // of the last Tick
@@ -37,17 +36,16 @@ type peer struct {
 	named   bool  // the silence since last has been
 }
 
-// NewDetector makes a detector of nobody, with leases that last ttlMillis after each beat.
+// NewDetector returns a detector of no nodes, with leases that last ttlMillis after each beat.
 func NewDetector(ttlMillis int64) *Detector { return &Detector{ttlMillis: ttlMillis} }
 
-// sleepMillis is how far apart two ticks are when the caller has slept between them. It is several times the
-// interval of ticks, and short beside a lease.
+// sleepMillis is the time between two ticks from which the caller is taken to have slept. It is several times the
+// interval of ticks, and short compared with a lease.
 const sleepMillis = 1000
 
-// excusedMillis is how much of one silence may be excused before a further gap excuses no more: who
-// slept takes the beats that have come before it ticks again, so that a second gap without one is
-// the node's. It is not the first gap that counts alone, since a caller that was a little late may
-// sleep next.
+// excusedMillis is how much of one silence may be excused before a further gap excuses no more. A caller that slept
+// takes the beats that have come before it ticks again, so a second gap without a beat is the node's. It does not
+// excuse the first gap alone, since a caller that was a little late may sleep next.
 const excusedMillis = 2000
 
 // Tick tells the time, and returns how long the caller has slept since the last Tick: leases are longer
@@ -93,7 +91,7 @@ func (t *Detector) Remove(n bellows.NodeID) {
 	}
 }
 
-// place is where a node is in the list; negative: it has no lease.
+// place returns where a node is in the list; negative: it has no lease.
 func (t *Detector) place(n bellows.NodeID) int {
 	if int(n) >= len(t.places) {
 		return -1
@@ -108,7 +106,7 @@ func (t *Detector) Beat(n bellows.NodeID, nowMillis int64) {
 	}
 }
 
-// Silent is for how long a node has been silent; 0 for one that has no lease.
+// Silent returns how long a node has been silent; 0 for one without a lease.
 func (t *Detector) Silent(n bellows.NodeID, nowMillis int64) int64 {
 	if i := t.place(n); i >= 0 {
 		return nowMillis - t.peers[i].last
@@ -116,8 +114,8 @@ func (t *Detector) Silent(n bellows.NodeID, nowMillis int64) int64 {
 	return 0
 }
 
-// Suspect is a node that has been silent for longer than a caller's patience, and for how long. It
-// names every silence once; ask again until it finds none.
+// Suspect returns a node that has been silent for longer than the given patience, and for how long. It names every
+// silence once; call it until it finds none.
 func (t *Detector) Suspect(nowMillis, patienceMillis int64) (n bellows.NodeID, silentMillis int64, found bool) {
 	for i := range t.peers {
 		if l := &t.peers[i]; nowMillis-l.last > patienceMillis && !l.named {
@@ -128,13 +126,12 @@ func (t *Detector) Suspect(nowMillis, patienceMillis int64) (n bellows.NodeID, s
 	return 0, 0, false
 }
 
-// Expired is the first node, in the order of Add, whose lease has run out, and how long it has been
-// silent.
+// Expired returns the first node, in the order of Add, whose lease has run out, and how long it has been silent.
 func (t *Detector) Expired(nowMillis int64) (n bellows.NodeID, silentMillis int64, found bool) {
 	return t.ExpiredBut(nowMillis, func(bellows.NodeID) bool { return false })
 }
 
-// ExpiredBut is Expired among those who are not spared.
+// ExpiredBut returns the first such node that is not spared.
 func (t *Detector) ExpiredBut(nowMillis int64, spared func(bellows.NodeID) bool) (n bellows.NodeID, silentMillis int64, found bool) {
 	for _, l := range t.peers {
 		if nowMillis-l.last > t.ttlMillis && !spared(l.node) {

@@ -85,8 +85,9 @@ func TestEverySilenceIsNamedOnce(t *testing.T) {
 	}
 }
 
-// TestWhoIsForgottenTakesNothingOfOthersAlong forgets one node of three: what is known of the silence of the others stays with them.
-func TestWhoIsForgottenTakesNothingOfOthersAlong(t *testing.T) {
+// TestRemovedNodeLeavesOtherSilencesAlone forgets one node of three: what is known of the silence of the others
+// stays.
+func TestRemovedNodeLeavesOtherSilencesAlone(t *testing.T) {
 	for forgotten := range bellows.NodeID(3) {
 		l := liveness.NewDetector(10_000)
 		for n := range bellows.NodeID(3) {
@@ -167,10 +168,10 @@ func TestTimesHaveDefaults(t *testing.T) {
 	}
 }
 
-// TestASilentNodeIsFoundWhateverTheRhythm ticks as callers do that are quick, slow, unsteady, or sleep again and again, and
-// wants the node that fell silent found within the bound of the package's comment, and the one that beats never blamed.
-// Beats that come between two ticks are reported before the second or after it, as they lie in the queue.
-func TestASilentNodeIsFoundWhateverTheRhythm(t *testing.T) {
+// TestSilentNodeIsFoundInAnyRhythm ticks like callers that are quick, slow, unsteady, or sleep repeatedly. The node
+// that fell silent must be found within the bound of the package's comment, and the one that beats must never be
+// suspected. Beats that come between two ticks are reported before the second or after it, as they lie in the queue.
+func TestSilentNodeIsFoundInAnyRhythm(t *testing.T) {
 	const rounds = 2000
 	for seed := range uint64(rounds) {
 		rng := rand.New(rand.NewPCG(seed, 1))

@@ -2,25 +2,23 @@ package liveness
 
 import "cmp"
 
-// Times are how long a job waits for what, in milliseconds: the one table of them, which everything
-// reads that waits. Every wait that lasts longer than Notice is named with whom it is for and until
-// when, and at its end the job ends with a sentence; none is without end.
+// Times are how long a job waits, in milliseconds: the one table that everything that waits reads. Every wait that
+// lasts longer than Notice is named, with what it waits for and until when. At its end the job ends with a sentence;
+// no wait is unlimited.
 //
 // A zero means the default.
 type Times struct {
-	// Lease is how long a node of several may be silent before it is declared gone. Shorter finds
-	// the dead sooner; a machine that stops for as long, under load or in a debugger, is taken for
-	// dead. By default it is as much less than 3 s as passes until that is seen, a tick or two, so
-	// that who falls silent is gone within 3 s; and as much more than 2.5 s as passes between the
-	// last sign of life before a stop and the first behind it (docs/decisions/0073).
+	// Lease is how long one of several nodes may be silent before it is declared gone. A shorter lease finds dead
+	// nodes sooner; but a machine that stops for as long, under load or in a debugger, is taken for dead. The default
+	// is a tick or two less than 3 s, so that a silent node is gone within 3 s. It exceeds 2.5 s by the time between
+	// the last sign of life before a stop and the first one after it (docs/decisions/0073).
 	Lease int64
 	// Broken is how long the end of a connection waits for a better reason: that its process died.
 	Broken int64
-	// Complaint is how long two nodes that have lost each other wait to learn that one of them is
-	// lost to node 0, too.
+	// Complaint is how long two nodes that have lost each other wait to learn that node 0 has also lost one of them.
 	Complaint int64
-	// Leader is how long the others wait for node 0: longer than a lease, since without it none of
-	// them can go on, so that nothing is gained by haste.
+	// Leader is how long the others wait for node 0: longer than a lease, since without it no node can continue, so
+	// that haste gains nothing.
 	Leader int64
 	// Successor is how long another process may take to come in the place of node 0's, which has
 	// died; 0: none comes, and the others end as soon as they know.
@@ -40,27 +38,25 @@ type Times struct {
 	// Task is how long a task may compute without waiting for anything, and how long nothing may be
 	// committed while tasks are out: far longer than any clock takes, since it ends the job.
 	Task int64
-	// Answer is how long a lane may say nothing at all to a client that has asked what it has of a
-	// read, a lease or a flush: longer than a message of 1 GiB takes on a link of 15 Mbit/s, since
-	// answers come in order. A wait of which the lane has said that it has it goes on: what it is
-	// for has a deadline of its own, in the end that of a task.
+	// Answer is how long a lane may send nothing at all to a client that has asked what it has of a read, a lease or
+	// a flush. It is longer than a message of 1 GiB takes on a link of 15 Mbit/s, since answers come in order. If the
+	// lane has confirmed a wait, that wait continues: its cause has another deadline, in the end that of a task.
 	Answer int64
-	// End is how long the last word of an actor is waited for when the job is over: two leases,
-	// since one may pass until a silent node is lost, and those who waited for it then have their
-	// last word.
+	// End is how long an actor's last message is awaited when the job is over: two leases. One may pass until a
+	// silent node is lost; the actors that waited for it then still send their last messages.
 	End int64
 	// Collect is how long nothing may come of the state that is collected.
 	Collect int64
-	// Tasks is how long a node's tasks may go on when the job is over: an application's code cannot
-	// be stopped, only left.
+	// Tasks is how long a node's tasks may run after the job is over: an application's code cannot be stopped, only
+	// left.
 	Tasks int64
 }
 
-// awakeMillis is what Awake says at most.
+// awakeMillis is the most that Awake returns.
 const awakeMillis = 1000
 
-// Awake is how much of the time between two ticks counts for a wait, though whoever waits may have
-// slept: so much that who is always slow comes to the end of its waits, too.
+// Awake returns how much of the time between two ticks counts for a wait, although the caller may have slept. It is
+// enough that a caller which is always slow also comes to the end of its waits.
 func (Times) Awake(gapMillis int64) int64 { return min(gapMillis, awakeMillis) }
 
 // Or fills in the defaults: 2.75 s for a lease, and the others as they follow from it or from what

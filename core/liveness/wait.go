@@ -2,8 +2,8 @@ package liveness
 
 // Wait measures how long an actor has waited for what it needs next. An event ends one wait and begins the next.
 //
-// A wait is named once, when it has lasted longer than the notice; one that recurs only if it has also lasted four
-// times as long as any before it, so that a job whose clocks take long does not name each
+// A wait is named once, when it has lasted longer than the notice. A recurring wait is named only if it has also
+// lasted four times as long as any earlier one, so that a job with long clocks does not name each
 // (TestOnlyAnUnusualWaitIsNamed).
 type Wait struct {
 	sinceMillis   int64
@@ -14,7 +14,7 @@ type Wait struct {
 // unusual is how many times longer than any before a recurring wait must be to be named.
 const unusual = 4
 
-// Begin begins a recurring wait, of which none was under way.
+// Begin begins a recurring wait, when none was under way.
 func (w *Wait) Begin(nowMillis int64) { w.sinceMillis, w.named = nowMillis, false }
 
 // Next ends a recurring wait and begins another.

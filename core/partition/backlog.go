@@ -18,7 +18,7 @@ import (
 // Invariants:
 //
 //   - open has no chunk of a complete clock, unless a lease keeps it out
-//     (TestClocksThatALeaseKeepsOutCountAtTheEnd).
+//     (TestClocksDelayedByLeaseCountAtEnd).
 //   - deferred is in the order of the records; what is visible meanwhile is lag.
 //   - early is empty unless the partition is awaited.
 type backlog struct {

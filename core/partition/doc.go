@@ -51,7 +51,7 @@
 // # Invariants
 //
 //   - What is recorded is applied once, in the order of its records or of its clocks
-//     (TestClocksThatALeaseKeepsOutCountAtTheEnd, TestLeases).
+//     (TestClocksDelayedByLeaseCountAtEnd, TestLeases).
 //   - While a lease is out nothing but its holder writes (TestLeases).
 //   - Requests for leases are granted in their order (TestAnExclusiveRequestIsNotPassed).
 //   - A store that makes the changes of the log in their order has the same bits

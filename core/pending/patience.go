@@ -1,7 +1,7 @@
 package pending
 
-// Patience is how long something has waited, by the ticks of who waits. The zero Patience has not begun; a wait begins with the first tick that
-// sees it.
+// Patience is how long something has waited, by the ticks of its owner. The zero Patience has not begun; a wait
+// begins with the first tick that sees it.
 type Patience struct {
 	sinceMillis int64
 	noticed     bool
@@ -14,7 +14,7 @@ func (p *Patience) Begin(nowMillis int64) {
 	}
 }
 
-// Lasted is for how many milliseconds it has.
+// Lasted returns for how many milliseconds it has waited.
 func (p *Patience) Lasted(nowMillis int64) int64 { return nowMillis - p.sinceMillis }
 
 // Exhausted reports, once, that the wait has lasted too long to go unnamed.
@@ -35,5 +35,5 @@ type At struct {
 	Who    uint32
 }
 
-// Update takes what the lane says of it.
+// Update takes the lane's answer about the wait.
 func (a *At) Update(w *Wait) { a.Known, a.Behind, a.Who = w.Behind != Nothing, w.Behind, w.Who }

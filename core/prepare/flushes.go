@@ -29,7 +29,7 @@ import (
 //   - The flush that is lowest by (clock, client) always has room, so that no two flushes wait for each
 //     other. Flushes that are held above the cap have a bound (TestHasRoomBoundsDescendingFlushes).
 //   - waiting is sorted by rank, and bounded (TestFlushesThatWaitAreBounded).
-//   - Each part that never counts is missed once, where it came first (TestWhatIsSentAgainIsDroppedOnce).
+//   - Each part that never counts is missed once, where it came first (TestResentPartIsDroppedOnce).
 //
 // Turned down: a queue of the pushes that wait, which takes the memory that the cap is to bound; and a
 // note of flushes instead of parts, which loses parts when partitions move.

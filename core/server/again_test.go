@@ -10,7 +10,7 @@ import (
 	"bellows/link/wire"
 )
 
-// twoParts is a push of both partitions of the free table, by a route.
+// twoParts returns a push of both partitions of the free table, by a route.
 func twoParts(v bellows.RouteVersion, from wire.Address, seq int) *wire.Push {
 	m := pushBy(v, from, seq, ref(1, 0), wire.Subtree{}, 1)
 	m.Pairs = append(m.Pairs, ref(1, 1))
@@ -18,9 +18,10 @@ func twoParts(v bellows.RouteVersion, from wire.Address, seq int) *wire.Push {
 	return m
 }
 
-// TestWhatIsForgottenIsToldAndTheRestHeld gives a partition away of which a flush is held that its lane has passed on as done: its client is told what to send again, and
-// that the rest is held. The flush counts here once, whoever it comes to.
-func TestWhatIsForgottenIsToldAndTheRestHeld(t *testing.T) {
+// TestClientLearnsWhichPartsToResend moves a partition of a held flush that its lane has passed on as done. Its
+// client learns which part to send again, and that the rest is held. The flush counts here once, whichever lane
+// receives the part.
+func TestClientLearnsWhichPartsToResend(t *testing.T) {
 	s, r := newGrown(t, 0)
 	m := twoParts(1, clients[0], 1)
 	m.Done = &wire.Done{Flush: m.Flush, Pairs: m.Pairs}
@@ -44,8 +45,9 @@ func TestACountedFlushIsKnown(t *testing.T) {
 	}
 }
 
-// TestWhatIsRefusedWaitsAtItsNewPlace has a part wait for room at the owner of now while a copy of it comes that names the owner of before: that is refused, and the part is asked for when there is room.
-func TestWhatIsRefusedWaitsAtItsNewPlace(t *testing.T) {
+// TestRefusedPartWaitsAtNewOwner lets a part wait for room at the current owner while a copy comes that names the
+// former owner. The copy is refused, and the part is asked for when there is room.
+func TestRefusedPartWaitsAtNewOwner(t *testing.T) {
 	s, r := newGrown(t, 1)
 	s.change(2, r.next(r.MovePartition(ref(1, 0).Ref, addedLane)))
 	s.change(3, r.next(r.MovePartition(ref(1, 0).Ref, laneAt)))
@@ -61,8 +63,8 @@ func TestWhatIsRefusedWaitsAtItsNewPlace(t *testing.T) {
 	s.expect("room for flush 1 of node 2 [{t1/p0 3}]")
 }
 
-// TestWhatIsSentAgainIsDroppedOnce ends the job when a part was refused and came again, when one was forgotten, and when one waited: each is dropped where it came first.
-func TestWhatIsSentAgainIsDroppedOnce(t *testing.T) {
+// TestResentPartIsDroppedOnce ends the job when a part was refused and came again, when one was forgotten, and when one waited: each is dropped where it came first.
+func TestResentPartIsDroppedOnce(t *testing.T) {
 	s, r := newGrown(t, 0)
 	s.send(clients[0], "push both", twoParts(1, clients[0], 1))
 	s.change(2, r.next(r.MovePartition(ref(1, 0).Ref, addedLane)))

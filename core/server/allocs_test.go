@@ -11,7 +11,7 @@ import (
 	"bellows/table"
 )
 
-// TestRelayingKeysAllocatesNothing has two clients change keys that both are subscribed to, clock after clock, while the lane keeps
+// TestRelayingKeysAllocatesNothing lets two clients change keys that both are subscribed to, clock after clock, while the lane keeps
 // a tail of their records. (The race detector makes pools forget at random.)
 func TestRelayingKeysAllocatesNothing(t *testing.T) {
 	for _, c := range []table.Consistency{table.BSP, table.Async} {
@@ -65,7 +65,7 @@ func TestRelayingKeysAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestAnsweringAllocatesNothing has a client read a table again and again, so that the lane marks what it has sent, and the marks come back.
+// TestAnsweringAllocatesNothing lets a client read a table again and again, so that the lane marks what it has sent, and the marks come back.
 func TestAnsweringAllocatesNothing(t *testing.T) {
 	one := table.Schema{Name: "w", Rows: 100, Width: 4, Partitions: 1, Consistency: table.Async}
 	l := newLane(t, jobOf(one), laneAt, server.Options{Limits: server.Limits{Unread: 1000}})

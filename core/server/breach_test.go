@@ -12,9 +12,9 @@ import (
 	"bellows/table"
 )
 
-// TestWhatCannotBeIsNamed sends a lane what a client or controller that keeps to the protocol never sends. Every line
-// stands for a lane of its own.
-func TestWhatCannotBeIsNamed(t *testing.T) {
+// TestImpossibleMessagesAreNamed sends a lane messages that a correct client or controller never sends. Every line
+// uses another lane.
+func TestImpossibleMessagesAreNamed(t *testing.T) {
 	now := wire.Need{Clock: bellows.NoClock}
 	all := newScript(t, 0)
 	for _, c := range []struct {
@@ -73,7 +73,7 @@ func TestWhatCannotBeIsNamed(t *testing.T) {
 	all.check()
 }
 
-// endLease is a flush of one client that ends an exclusive lease.
+// endLease sends a flush of one client that ends an exclusive lease.
 func (s *script) endLease(client, seq int, of wire.Pair) {
 	m := &wire.Push{Flush: bellows.FlushID{Client: bellows.NodeID(client), Incarnation: 1, Seq: uint64(seq)}}
 	m.Leases = append(m.Leases, wire.LeaseEnd{Pair: of, Values: []float32{1, 2}})
@@ -100,9 +100,9 @@ func TestReadsThatWaitAreBounded(t *testing.T) {
 	}
 }
 
-// TestAFlushOfSeveralLanesIsNotDoneAtOne sends one of two lanes a push with what its flush has finished, which names a
+// TestOneLaneDoesNotCompleteSharedFlush sends one of two lanes a push with what its flush has finished, which names a
 // partition of the other: the lane keeps that, and does not pass it on.
-func TestAFlushOfSeveralLanesIsNotDoneAtOne(t *testing.T) {
+func TestOneLaneDoesNotCompleteSharedFlush(t *testing.T) {
 	job := jobOf(table.Schema{Name: "free", Rows: 4, Width: 1, Partitions: 2, Consistency: table.Async})
 	job.Route = route.Spread(job.Tables, 2, []wire.Address{laneAt, {Role: wire.Lane, Index: 1}}, []bellows.NodeID{1, 2})
 	s := newScriptOf(t, job, laneAt, server.Options{})

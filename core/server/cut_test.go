@@ -59,8 +59,9 @@ func (s *script) takes(n bellows.CommitNumber, of wire.Pair) []float32 {
 	return all
 }
 
-// TestACutIsAsItWasAtItsRecord cuts a BSP and an async table between two updates, and takes the pieces behind the second.
-func TestACutIsAsItWasAtItsRecord(t *testing.T) {
+// TestCutHasStateAtItsRecord cuts a BSP and an async table between two updates, and takes the pieces after the
+// second.
+func TestCutHasStateAtItsRecord(t *testing.T) {
 	s := newScript(t, 0)
 	s.clock(0, 3)
 	s.push(1, 2, 1, ref(1, 0), 5)
@@ -84,8 +85,8 @@ func TestACutIsAsItWasAtItsRecord(t *testing.T) {
 	}
 }
 
-// TestWhatHasNotChangedIsNotStoredAgain takes a second cut: what is as it was in the first, which is whole, is only named; after one that was given up nothing is.
-func TestWhatHasNotChangedIsNotStoredAgain(t *testing.T) {
+// TestUnchangedStateIsNotStoredAgain takes a second cut: what is as it was in the first, which is whole, is only named; after one that was given up nothing is.
+func TestUnchangedStateIsNotStoredAgain(t *testing.T) {
 	for _, whole := range []bool{true, false} {
 		s := newScript(t, 0)
 		s.arm(1, "attempt 1, cut 0, t0/p0, unchanged 0: ")
@@ -110,9 +111,9 @@ func TestWhatHasNotChangedIsNotStoredAgain(t *testing.T) {
 	}
 }
 
-// TestACutUnderAnExclusiveLeaseIsAsBeforeIt gives an exclusive lease to a task of the lane's own node, behind the arming, and another to one elsewhere. What they do is in no cut that
-// comes before their end, and what they keep out is.
-func TestACutUnderAnExclusiveLeaseIsAsBeforeIt(t *testing.T) {
+// TestCutExcludesOpenExclusiveLease gives an exclusive lease to a task of the lane's own node, after the arming, and
+// another to one elsewhere. Their writes are in no cut before the end of the leases; the updates that they delay are.
+func TestCutExcludesOpenExclusiveLease(t *testing.T) {
 	s := newScript(t, 0)
 	s.arm(1, "attempt 1, cut 0, t0/p0, unchanged 0: ")
 	local := wire.Address{Node: 0}
@@ -151,7 +152,8 @@ func TestALeaseFromBeforeIsAwaited(t *testing.T) {
 	}
 }
 
-// TestACutOfAnotherControllerIsOver has a lane hear of another controller: it forgets the cut of the one before, and says nothing of it.
+// TestACutOfAnotherControllerIsOver lets a lane hear of another controller: it forgets the previous controller's cut,
+// and reports nothing about it.
 func TestACutOfAnotherControllerIsOver(t *testing.T) {
 	s := newScript(t, 0)
 	s.arm(1, "attempt 1, cut 0, t0/p0, unchanged 0: ")
@@ -167,7 +169,8 @@ func TestACutOfAnotherControllerIsOver(t *testing.T) {
 	}
 }
 
-// TestCopiesOfACutAreBounded has a dense partition change as a whole behind a cut, where copies may take less: the cut is given up by name, and nothing else.
+// TestCopiesOfACutAreBounded lets a dense partition change as a whole after a cut, with a lower limit of copies: the
+// cut is given up by name, and nothing else.
 func TestCopiesOfACutAreBounded(t *testing.T) {
 	one := table.Schema{Name: "free", Rows: 1 << 12, Width: 1, Partitions: 1, Consistency: table.Async}
 	s := newScriptOf(t, jobOf(one), laneAt, server.Options{Limits: server.Limits{Copies: 1 << 10}})

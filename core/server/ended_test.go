@@ -13,7 +13,8 @@ import (
 	"bellows/link/wire"
 )
 
-// halfMoved is two lanes, the newest record of which moves a partition: it has reached the lane that gets it, and not the one that had it.
+// halfMoved is two lanes. The newest record moves a partition: it has reached the lane that gets it, and not its
+// former owner.
 type halfMoved struct {
 	t        *testing.T
 	lanes    [2]*server.Lane
@@ -43,7 +44,7 @@ func newHalfMoved(t *testing.T) *halfMoved {
 	return m
 }
 
-// learns has a lane take the record of the move.
+// learns lets a lane take the record of the move.
 func (m *halfMoved) learns(lane int) {
 	records := wire.New[wire.Records]()
 	records.Term = 1
@@ -51,7 +52,7 @@ func (m *halfMoved) learns(lane int) {
 	m.give(lane, controller, records)
 }
 
-// give has a lane take a message, and the other one what it is sent upon that.
+// give lets a lane take a message, and the other one what it is sent upon that.
 func (m *halfMoved) give(lane int, from wire.Address, message wire.Message) {
 	m.step(lane, wire.Envelope{From: from, To: ferryLanes[lane], Message: message})
 }
@@ -69,7 +70,7 @@ func (m *halfMoved) step(lane int, batch ...wire.Envelope) {
 	}
 }
 
-// closed is how many of the lanes have said their last word.
+// closed returns how many of the lanes have said their last word.
 func (m *halfMoved) closed() (n int) {
 	for _, said := range m.said {
 		if _, ok := said.(*wire.Closed); ok {
@@ -87,8 +88,9 @@ func (m *halfMoved) misses(why string) {
 	}
 }
 
-// TestACopyEndsWithTheJob ends a job whose newest record, which moves a partition, has reached the lane that gets it and never comes to the one that had it: as where
-// a controller cannot recover. Who waits for the last piece is told that none comes, and closes.
+// TestACopyEndsWithTheJob ends a job whose newest record, which moves a partition, has reached the lane that gets it
+// and never comes to the former owner, as when a controller cannot recover. The lane that waits for the last piece
+// learns that none comes, and closes.
 func TestACopyEndsWithTheJob(t *testing.T) {
 	m := newHalfMoved(t)
 	end := &wire.End{Term: 1, Commit: 1, Reason: "the job cannot be recovered", Kind: bellows.Lost, Gone: []bellows.NodeID{3, 4}}
@@ -103,8 +105,9 @@ func TestACopyEndsWithTheJob(t *testing.T) {
 	m.misses(fmt.Sprintf("the job ended at %v before that lane knew", ferryLanes[m.from]))
 }
 
-// TestWhoTookAPartitionAlongIsNamed loses the node that had a partition before it has heard that this is another's: who collects the state is told whose loss that was.
-func TestWhoTookAPartitionAlongIsNamed(t *testing.T) {
+// TestLossOfIncomingPartitionIsNamed loses the former owner of a partition before it has heard of the move: the
+// collector of the state learns which loss that was.
+func TestLossOfIncomingPartitionIsNamed(t *testing.T) {
 	m := newHalfMoved(t)
 	lost := ferryLanes[m.from].Node
 	m.give(m.to, controller, &wire.End{Term: 1, Commit: 1, Reason: "interrupted", Kind: bellows.Interrupted, Gone: []bellows.NodeID{3, 4, lost}})
@@ -114,9 +117,9 @@ func TestWhoTookAPartitionAlongIsNamed(t *testing.T) {
 	m.misses(fmt.Sprintf("node %d is gone", lost))
 }
 
-// TestStateThatIsOnItsWayIsCollected asks a lane for its state by a controller that waits no more for the last word of the one that had a partition. That lane hears of the
-// record after all, and what it sends is collected.
-func TestStateThatIsOnItsWayIsCollected(t *testing.T) {
+// TestStateInTransitIsCollected asks a lane for its state by a controller that no longer waits for the former owner's
+// final counts. The former owner hears of the record after all, and the state that it sends is collected.
+func TestStateInTransitIsCollected(t *testing.T) {
 	m := newHalfMoved(t)
 	m.give(m.to, controller, &wire.End{Term: 1, Commit: 1, Reason: "interrupted", Kind: bellows.Interrupted})
 	m.give(m.to, ferryLanes[m.to], &server.TasksEnded{})

@@ -56,7 +56,7 @@ func TestAFencedExclusiveLeaseTearsItsPartition(t *testing.T) {
 	}
 }
 
-// TestALowerTermIsNotHeard sends a lane the word of a controller that another has followed.
+// TestALowerTermIsNotHeard sends a lane a message of a replaced controller.
 func TestALowerTermIsNotHeard(t *testing.T) {
 	s := newScript(t, 0)
 	record := func(term bellows.Term, n bellows.CommitNumber) {
@@ -78,8 +78,8 @@ func TestALowerTermIsNotHeard(t *testing.T) {
 	}
 }
 
-// TestALaneThatHearsNobodyServesNoReads ticks a lane that the controller is silent to.
-func TestALaneThatHearsNobodyServesNoReads(t *testing.T) {
+// TestLaneWithoutControllerServesNoReads ticks a lane that the controller is silent to.
+func TestLaneWithoutControllerServesNoReads(t *testing.T) {
 	controller := wire.Address{Node: 3, Role: wire.Controller} // not in the lane's own process
 	job := jobOf(table.Schema{Name: "free", Rows: 4, Width: 1, Partitions: 1, Consistency: table.Async})
 	job.Controller, job.Times.Lease = controller, 3000
@@ -165,8 +165,8 @@ func TestFenceReleasesHeldBytes(t *testing.T) {
 	s.expect("full, flush 4 of node 1 must wait")
 }
 
-// TestOtherErasAreNothing gives a lane of era 0, whose answers say so, a push of era 1; nothing comes of it, and the push of its own era is not taken
-// for a second one.
+// TestOtherErasAreNothing gives a lane of era 0, which its answers name, a push of era 1. It is ignored, and the push
+// of era 0 is not taken for a duplicate.
 func TestOtherErasAreNothing(t *testing.T) {
 	s := newScript(t, 0)
 	for era, want := range []string{1: "", 0: "held flush 1 of node 1"} {
@@ -183,7 +183,7 @@ func TestOtherErasAreNothing(t *testing.T) {
 	}
 }
 
-// lifePush is the first flush of a life of client 1.
+// lifePush returns the first flush of a life of client 1.
 func lifePush(incarnation uint32, to wire.Pair, v float32) *wire.Push {
 	m := wire.New[wire.Push]()
 	m.Flush = bellows.FlushID{Client: 1, Incarnation: incarnation, Seq: 1}
@@ -192,8 +192,8 @@ func lifePush(incarnation uint32, to wire.Pair, v float32) *wire.Push {
 	return m
 }
 
-// TestAWorkerStartedAgainIsNotKnown numbers the first flush of a client's second process as that of its first: it is held and counts. What the
-// first process sends after that is nothing, and its subscriptions have ended.
+// TestAWorkerStartedAgainIsNotKnown numbers the first flush of a client's second process like that of its first: it
+// is held and counts. Later messages of the first process are ignored, and its subscriptions have ended.
 func TestAWorkerStartedAgainIsNotKnown(t *testing.T) {
 	s := newScript(t, 0)
 	s.subscribe(1, ref(1, 0))

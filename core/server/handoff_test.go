@@ -37,8 +37,9 @@ func ferryJob(lanes []wire.Address) core.Job {
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}
 }
 
-// ferry is two lanes between which partitions go to and fro, what is on its way to them in the order of each link, and a controller and clients that know just enough. Beside
-// them stands one lane that has all, and is told the same in the order of the records.
+// ferry is two lanes between which partitions move back and forth, the messages on their way in the order of each
+// link, and a minimal controller and clients. A third lane owns all partitions, and receives the same messages in the
+// order of the records.
 type ferry struct {
 	*rand.Rand
 	t      *testing.T
@@ -166,7 +167,7 @@ func (f *ferry) control(c bellows.Control) {
 	}
 }
 
-// wholeNumber is the next number of the lane beside, which knows no moves.
+// wholeNumber returns the next number of the lane beside, which knows no moves.
 func (f *ferry) wholeNumber() bellows.CommitNumber { return f.whole.Applied() + 1 }
 
 func (f *ferry) tellWhole(from wire.Address, m wire.Message) (values []float32) {
@@ -180,7 +181,8 @@ func (f *ferry) tellWhole(from wire.Address, m wire.Message) (values []float32) 
 	return values
 }
 
-// shows sees that what is told of a move begins with nothing, whatever became of one before, and grows up to all of it.
+// shows checks that the progress of a move begins with nothing, whatever became of an earlier one, and grows up to
+// all of it.
 func (f *ferry) shows(m *wire.Prepared) {
 	if m.Reason != "" {
 		return
@@ -192,7 +194,7 @@ func (f *ferry) shows(m *wire.Prepared) {
 	f.told[m.Number] = m.Copied
 }
 
-// prepared records a move whose number is the newest.
+// prepared records a move that has the newest number.
 func (f *ferry) prepared(m *wire.Prepared) {
 	f.shows(m)
 	h := f.moves[m.Pair.Ref]
@@ -216,7 +218,7 @@ func (f *ferry) prepared(m *wire.Prepared) {
 	}
 }
 
-// push sends what is not held of a flush to its owners of now.
+// push sends the parts of a flush that are not held to their current owners.
 func (f *ferry) push(o *ferried, again bool, refs ...bellows.PartitionRef) {
 	for i := range f.lanes {
 		m := &wire.Push{Flush: o.id, Clock: o.clock, Again: again, Route: f.route.Version()}
@@ -280,7 +282,7 @@ func (f *ferry) votes(id bellows.FlushID, pairs []wire.Pair, lane int) {
 	f.done(o)
 }
 
-// laneOf is the lane that had a pair when the flush was sent first: the one of the two that owned it.
+// laneOf returns the lane that had a pair when the flush was sent first: the one of the two that owned it.
 func (f *ferry) laneOf(p wire.Pair) int {
 	own := f.route.Owner(p.Ref)
 	if (own.Generation-p.Generation)%2 == 0 {
@@ -309,7 +311,7 @@ func (f *ferry) stale(m *wire.Stale) {
 	f.push(o, true, refs...)
 }
 
-// done numbers a flush all of which is held by the owners of now.
+// done numbers a flush that its current owners hold completely.
 func (f *ferry) done(o *ferried) {
 	for ref := range o.sent {
 		if o.held[ref] != f.route.Owner(ref).Generation {
@@ -341,7 +343,7 @@ func (f *ferry) done(o *ferried) {
 	f.tellWhole(controller, m)
 }
 
-// worked is what a task makes of a partition that it leases.
+// worked returns what a task makes of a partition that it leases.
 func worked(v []float32) []float32 {
 	to := make([]float32, len(v))
 	for i, x := range v {
@@ -369,7 +371,7 @@ func (f *ferry) granted(to wire.Address, m *wire.Granted) {
 	f.push(o, false, m.Pair.Ref)
 }
 
-// work has a client push a clock of its split, or lease something.
+// work lets a client push a clock of its split, or lease something.
 func (f *ferry) work(client int) {
 	if f.open[client] != nil || len(f.leases) > 0 {
 		return
@@ -525,8 +527,10 @@ func (f *ferry) check(seed uint64) {
 	}
 }
 
-// TestACopyHasTheSameBits lets partitions of every kind go to and fro between two lanes, at any moment, several at once, given up and asked for anew, while clients push and lease,
-// the driver keeps images and changes how far reads may lag. In the end everything is as at a lane that has had it all the time, and each row that was sent is accounted for once.
+// TestACopyHasTheSameBits moves partitions of every kind back and forth between two lanes, at any moment, several at
+// once, given up and asked for again, while clients push and lease, and the driver keeps images and changes the
+// staleness. In the end everything is as at a lane that has owned it all the time, and each row that was sent is
+// accounted for once.
 func TestACopyHasTheSameBits(t *testing.T) {
 	t.Parallel()
 	flips, states := 0, map[migration.CopyState]int{}

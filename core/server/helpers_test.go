@@ -48,7 +48,7 @@ func newScriptOf(t *testing.T, job core.Job, at wire.Address, o server.Options) 
 	return &script{t: t, lane: newLane(t, job, at, o)}
 }
 
-// newGrown is newScript for a job to which record 1 has added the lane addedLane.
+// newGrown returns newScript for a job to which record 1 has added the lane addedLane.
 func newGrown(t *testing.T, heldMax int) (*script, *roads) {
 	s, r := newScript(t, heldMax), firstRoads(routeTables)
 	r.next(r.AddLane(addedLane))
@@ -139,7 +139,7 @@ func describe(m wire.Message) string {
 	return fmt.Sprintf("%T", m)
 }
 
-// versions are the routes that changes make.
+// versions returns the routes that changes make.
 func versions(changes []bellows.Control) (list []bellows.RouteVersion) {
 	for _, c := range changes {
 		list = append(list, c.Route)
@@ -147,7 +147,7 @@ func versions(changes []bellows.Control) (list []bellows.RouteVersion) {
 	return list
 }
 
-// named is the pairs that an answer speaks of; empty: it does not say.
+// named returns the pairs that an answer speaks of; empty: it does not say.
 func named(pairs []wire.Pair) string {
 	if len(pairs) == 0 {
 		return ""
@@ -159,7 +159,7 @@ func ref(t bellows.TableID, p bellows.PartitionID) wire.Pair {
 	return wire.Pair{Ref: bellows.PartitionRef{Table: t, Partition: p}, Generation: 1}
 }
 
-// push is a flush of one client, all of it for this lane, with its done: a delta for the first row of a partition.
+// push sends a flush of one client, all of it for this lane, with its Done: a delta for the first row of a partition.
 func (s *script) push(client, seq int, clock bellows.Clock, to wire.Pair, v float32) {
 	m := wire.New[wire.Push]()
 	m.Flush, m.Clock = bellows.FlushID{Client: bellows.NodeID(client), Incarnation: 1, Seq: uint64(seq)}, clock
@@ -179,7 +179,7 @@ func (s *script) record(n, client, seq int, clock bellows.Clock) {
 	s.send(controller, fmt.Sprintf("commit %d is %v, with %v", n, f, u), r)
 }
 
-// keep is a control record: the state is to be kept.
+// keep sends a control record: the state is to be kept.
 func (s *script) keep(n int) {
 	r := wire.New[wire.Records]()
 	r.AppendControl(bellows.CommitNumber(n), bellows.Control{Kind: bellows.KeepTables})
@@ -223,7 +223,7 @@ func (s *script) check() {
 	}
 }
 
-// clock has both clients finish a clock; the first changes row 0 of the first BSP partition by v, if that is not 0.
+// clock lets both clients finish a clock; the first changes row 0 of the first BSP partition by v, if that is not 0.
 func (s *script) clock(c bellows.Clock, v float32) {
 	to := ref(0, 0)
 	if v == 0 {
@@ -251,7 +251,7 @@ var (
 	addedClient = wire.ClientAt(4)
 )
 
-// roads are the routes of a job, each made from the one before.
+// roads are the routes of a job, each made from the previous one.
 type roads struct{ *route.Route }
 
 // next follows by one change.
@@ -264,7 +264,7 @@ func (r *roads) next(c bellows.Control) bellows.Control {
 	return c
 }
 
-// firstRoads is the route with which newScript's job begins.
+// firstRoads returns the route with which newScript's job begins.
 func firstRoads(tables []table.Schema) *roads {
 	return &roads{route.Spread(tables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2})}
 }
@@ -274,14 +274,14 @@ var routeTables = []table.Schema{
 	{Name: "free", Rows: 4, Width: 1, Partitions: 2, Consistency: table.Async},
 }
 
-// change is a control record.
+// change sends a control record.
 func (s *script) change(n int, c bellows.Control) {
 	r := wire.New[wire.Records]()
 	r.AppendControl(bellows.CommitNumber(n), c)
 	s.send(controller, fmt.Sprintf("record %d makes route %d", n, c.Route), r)
 }
 
-// pushBy is a push of one partition by a route.
+// pushBy returns a push of one partition by a route.
 func pushBy(v bellows.RouteVersion, from wire.Address, seq int, to wire.Pair, of wire.Subtree, x float32) *wire.Push {
 	m := wire.New[wire.Push]()
 	m.Flush, m.Route = bellows.FlushID{Client: from.Node, Incarnation: 1, Seq: uint64(seq)}, v
@@ -297,7 +297,7 @@ func pullBy(v bellows.RouteVersion, request uint64, of wire.Pair) *wire.Pull {
 	return m
 }
 
-// lastAddsLane is the change that the route before this one was changed by.
+// lastAddsLane returns the change that the route before this one was changed by.
 func (r *roads) lastAddsLane() bellows.Control {
 	return bellows.Control{Kind: bellows.AddLane, Route: r.Version(), Node: addedLane.Node, Lane: addedLane.Index}
 }
@@ -307,7 +307,7 @@ func again(m *wire.Push) *wire.Push {
 	return m
 }
 
-// mark has expect look at what the lane says from now on.
+// mark makes expect look at the lane's output from now on.
 func (s *script) mark() { s.at = s.text.Len() }
 
 // expect wants the lane to have said a text since the last mark or expect, and returns all that it has said since. With
@@ -322,7 +322,7 @@ func (s *script) expect(want string) string {
 	return got
 }
 
-// endClients has both clients pass on the end of the job.
+// endClients lets both clients pass on the end of the job.
 func (s *script) endClients() {
 	for _, c := range clients {
 		s.end(c)
@@ -341,7 +341,7 @@ func (s *script) expectEnd(applied, dropped int) {
 // saidSince returns the transcript from a place on.
 func (s *script) saidSince(at int) string { return s.text.String()[at:] }
 
-// said is what the lane answers to a message.
+// said returns what the lane answers to a message.
 func (s *script) said(from wire.Address, m wire.Message) string {
 	before := s.text.Len()
 	s.send(from, "", m)

@@ -24,7 +24,7 @@ func (s *script) subscribeKeys(client int, of wire.Pair, list ...bellows.Key) {
 	s.send(clients[client-1], fmt.Sprintf("pull %v %s, and subscribe", of.Ref, what), m)
 }
 
-// keysClock has both clients finish a clock, in which they add to keys of a partition.
+// keysClock lets both clients finish a clock, in which they add to keys of a partition.
 func (s *script) keysClock(c bellows.Clock, of wire.Pair, one, other []bellows.Key) {
 	s.pushKeys(1, int(c)+1, c, of, 2, one...)
 	s.pushKeys(2, int(c)+1, c, of, 30, other...)
@@ -81,7 +81,7 @@ func TestSubscribedKeysHaveABound(t *testing.T) {
 	s.check()
 }
 
-// TestMuchThatChangedComesInSeveralMessages has all of three partitions change, of which a message takes two.
+// TestMuchThatChangedComesInSeveralMessages lets all of three partitions change, of which a message takes two.
 func TestMuchThatChangedComesInSeveralMessages(t *testing.T) {
 	one := table.Schema{Name: "free", Rows: 3 << 19, Width: 3, Partitions: 3, Consistency: table.Async}
 	l := newLane(t, jobOf(one), laneAt, server.Options{})

@@ -9,14 +9,14 @@ import (
 	"bellows/table"
 )
 
-// newKeysScript has two sparse tables more, of one partition: t2 is BSP, t3 async. Rows start at 1.
+// newKeysScript returns a script with two more sparse tables, of one partition: t2 is BSP, t3 async. Rows start at 1.
 func newKeysScript(t *testing.T) *script {
 	start := table.Init{Kind: table.Fixed, Low: 1}
 	return newScript(t, 0, table.Schema{Name: "words", Sparse: true, Rows: 8, Width: 1, Partitions: 1, Init: start},
 		table.Schema{Name: "pairs", Sparse: true, Rows: 8, Width: 1, Partitions: 1, Init: start, Consistency: table.Async})
 }
 
-// pushKeys is a flush of one client: the same delta for keys of a partition.
+// pushKeys sends a flush of one client: the same delta for keys of a partition.
 func (s *script) pushKeys(client, seq int, clock bellows.Clock, to wire.Pair, v float32, list ...bellows.Key) {
 	m := wire.New[wire.Push]()
 	m.Flush, m.Clock = bellows.FlushID{Client: bellows.NodeID(client), Incarnation: 1, Seq: uint64(seq)}, clock
@@ -90,8 +90,8 @@ func TestKeysRefused(t *testing.T) {
 	s.check()
 }
 
-// TestWhoAsksForTooManyKeysIsToldWhatItDid refuses keys by the kind of error that the store names, not as what is lost.
-func TestWhoAsksForTooManyKeysIsToldWhatItDid(t *testing.T) {
+// TestTooManyKeysAreRefusedByKind refuses keys by the kind of error that the store names, not as what is lost.
+func TestTooManyKeysAreRefusedByKind(t *testing.T) {
 	s := newKeysScript(t)
 	m := pushBy(0, clients[0], 1, ref(3, 0), wire.Subtree{}, 0)
 	c := &m.Chunks[0]

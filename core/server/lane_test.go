@@ -55,8 +55,8 @@ func TestLeases(t *testing.T) {
 	s.check()
 }
 
-// TestSubscribersAreSentWhatChanged sends a client the changed rows of a BSP table with each clock, and nothing once it has
-// unsubscribed; who only asked is sent nothing.
+// TestSubscribersAreSentWhatChanged sends a client the changed rows of a BSP table with each clock, and nothing once
+// it has unsubscribed. A client that only asked is sent nothing.
 func TestSubscribersAreSentWhatChanged(t *testing.T) {
 	s := newScript(t, 0)
 	s.subscribe(1, ref(0, 0))
@@ -81,7 +81,7 @@ func TestTheCapTakesTheLowestFlush(t *testing.T) {
 	s.check()
 }
 
-func TestAFlushAboveTheCapIsTakenInItsTurn(t *testing.T) {
+func TestOversizedFlushIsTakenInOrder(t *testing.T) {
 	s := newScript(t, 4)
 	s.note("4 bytes may be held, and each flush has more: one is taken alone, the next waits for its record, and is taken then")
 	s.push(1, 1, 0, ref(1, 0), 1)
@@ -139,8 +139,8 @@ func TestEndWithoutTheGone(t *testing.T) {
 	s.check()
 }
 
-// TestWhatASavedRunKeptIsKept gives a lane the kept images of a saved run, one of a sparse table without rows among them.
-func TestWhatASavedRunKeptIsKept(t *testing.T) {
+// TestKeptImagesOfSavedRunStay gives a lane the kept images of a saved run, one of a sparse table without rows among them.
+func TestKeptImagesOfSavedRunStay(t *testing.T) {
 	s := newScript(t, 0, table.Schema{Name: "keys", Rows: 4, Width: 1, Sparse: true, Partitions: 1})
 	s.lane.LoadKept(ref(1, 0).Ref, &store.Image{Values: []float32{3, 4}})
 	s.lane.LoadKept(ref(2, 0).Ref, &store.Image{})

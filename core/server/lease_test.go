@@ -10,7 +10,8 @@ import (
 	"bellows/table"
 )
 
-// TestAnExclusiveRequestIsNotPassed has shared requests come behind one for an exclusive lease that waits for a shared one.
+// TestAnExclusiveRequestIsNotPassed sends shared requests after one for an exclusive lease that waits for a shared
+// one.
 func TestAnExclusiveRequestIsNotPassed(t *testing.T) {
 	s := newScript(t, 0)
 	s.acquire(1, ref(1, 0), wire.Shared)
@@ -24,9 +25,9 @@ func TestAnExclusiveRequestIsNotPassed(t *testing.T) {
 	}
 }
 
-// TestASubscriptionUnderALeaseIsOwedTheClock subscribes to a BSP partition while a lease keeps out a clock that is complete: the rows come when the lease
+// TestSubscriptionUnderLeaseGetsClockLater subscribes to a BSP partition while a lease keeps out a clock that is complete: the rows come when the lease
 // ends.
-func TestASubscriptionUnderALeaseIsOwedTheClock(t *testing.T) {
+func TestSubscriptionUnderLeaseGetsClockLater(t *testing.T) {
 	s := newScript(t, 0)
 	s.acquire(1, ref(0, 0), wire.Shared)
 	s.clock(0, 3)
@@ -37,8 +38,9 @@ func TestASubscriptionUnderALeaseIsOwedTheClock(t *testing.T) {
 	s.expect("to node 2: rows for request 0 t0/p0 [0] [6] after commit 2, clock 0")
 }
 
-// TestALeaseEndsInANewVersion changes a BSP partition under an exclusive lease, of a unit whose clock goes on: who asks is shown that, as newer than what was there before,
-// though no clock is complete. Whoever has seen the lease, or its end, can tell the two apart.
+// TestALeaseEndsInANewVersion changes a BSP partition under an exclusive lease, of a unit whose clock is not
+// complete. A reader is shown that change, as newer than the previous state, though no clock is complete. A task that
+// has seen the lease, or its end, can tell the two apart.
 func TestALeaseEndsInANewVersion(t *testing.T) {
 	s := newScript(t, 0)
 	s.clock(0, 3)
@@ -57,9 +59,10 @@ func TestALeaseEndsInANewVersion(t *testing.T) {
 	s.expect("granted t0/p0 [8 9] after commit 3, clock 0")
 }
 
-// TestClocksThatALeaseKeepsOutCountAtTheEnd ends a job while a lease keeps out the clocks that are complete, after more than one: the state has them when it
-// is asked for, and not what is of the next. The lane's last word comes before, when nothing is written yet, and says so.
-func TestClocksThatALeaseKeepsOutCountAtTheEnd(t *testing.T) {
+// TestClocksDelayedByLeaseCountAtEnd ends a job while a lease delays complete clocks, more than one of them. The
+// state has them when it is asked for, and nothing of the next clock. The lane's final counts come before, when
+// nothing is written yet, and include them.
+func TestClocksDelayedByLeaseCountAtEnd(t *testing.T) {
 	for clocks := range bellows.Clock(3) {
 		s := newScript(t, 0)
 		s.acquire(1, ref(0, 0), wire.Shared)
@@ -78,9 +81,9 @@ func TestClocksThatALeaseKeepsOutCountAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestLeasesOfWhoDoesNotReadWait has a client ask for a partition again and again and read nothing: it is granted as much as its credit is, and one
+// TestUnreadLeasesWaitForCredit lets a client ask for a partition again and again and read nothing: it is granted as much as its credit is, and one
 // more, and the rest when it has read.
-func TestLeasesOfWhoDoesNotReadWait(t *testing.T) {
+func TestUnreadLeasesWaitForCredit(t *testing.T) {
 	one := table.Schema{Name: "free", Rows: 4, Width: 1, Partitions: 1, Consistency: table.Async}
 	l := newLane(t, jobOf(one), laneAt, server.Options{Limits: server.Limits{Unread: 16}})
 	var out wire.Outbox

@@ -10,7 +10,7 @@ import (
 	"bellows/link/wire"
 )
 
-// leaver is a lane of a job with another, which holds all, and takes over the counts of who leaves.
+// leaver returns a lane of a job with another, which owns all and takes over the counts of actors that leave.
 func leaver(t *testing.T, self wire.Address) (*script, *roads) {
 	r := firstRoads(routeTables)
 	r.next(r.AddLane(addedLane))
@@ -19,13 +19,13 @@ func leaver(t *testing.T, self wire.Address) (*script, *roads) {
 	return newScriptOf(t, job, self, server.Options{}), r
 }
 
-// gives is the last word of somebody who was removed by a route.
+// gives returns the final counts of an actor that a route has removed.
 func gives(by bellows.RouteVersion, sent, dropped int64, adopted ...bellows.Control) *wire.Closed {
 	return &wire.Closed{Counts: wire.Counts{Sent: sent, Dropped: dropped}, Route: by, Adopted: adopted}
 }
 
-// TestALaneLeavesWhenNothingMoreComes removes a lane: those who do not know it yet are told that they are behind, until each client has said its last word or was removed itself. What it has counted goes to its heir; and to the
-// controller, if the job ends then.
+// TestALaneLeavesWhenNothingMoreComes removes a lane. It answers clients with an old route until each client has sent
+// its End or was removed itself. Its counts go to its successor; and to the controller, if the job ends then.
 func TestALaneLeavesWhenNothingMoreComes(t *testing.T) {
 	s, r := leaver(t, addedLane)
 	s.send(clients[0], "push t1/p0 as at generation 0", pushBy(1, clients[0], 1, wire.Pair{Ref: bellows.PartitionRef{Table: 1}}, wire.Subtree{}, 1))
@@ -47,8 +47,9 @@ func TestALaneLeavesWhenNothingMoreComes(t *testing.T) {
 	s.check()
 }
 
-// TestALaneThatLeavesTakesNoRecordBehindIt has another controller, which has not heard of the removal, send records behind it: a client that takes part from then on never heard of the lane, and is not waited for.
-func TestALaneThatLeavesTakesNoRecordBehindIt(t *testing.T) {
+// TestLeavingLaneIgnoresLaterRecords lets another controller, which has not heard of the removal, send later records.
+// A client that takes part from then on never heard of the lane, and is not waited for.
+func TestLeavingLaneIgnoresLaterRecords(t *testing.T) {
 	s, r := leaver(t, addedLane)
 	both := wire.New[wire.Records]()
 	both.Term = 2
@@ -73,8 +74,9 @@ func TestALaneThatLeavesTakesNoRecordBehindIt(t *testing.T) {
 	}
 }
 
-// TestAnHeirTakesOverCounts gives a lane the counts of others: one before it has the record that says so, one twice, one with what he has inherited. It says whose it has, to each controller, and they are
-// in its last word.
+// TestAnHeirTakesOverCounts gives a lane the counts of others: one before it has the record of the removal, one
+// twice, one with counts that it has taken over itself. It reports to each controller which counts it has, and they
+// are in its final counts.
 func TestAnHeirTakesOverCounts(t *testing.T) {
 	s, r := leaver(t, laneAt)
 	s.change(1, r.next(r.AddClient(4)))
@@ -97,8 +99,8 @@ func TestAnHeirTakesOverCounts(t *testing.T) {
 	s.check()
 }
 
-// TestAnHeirThatLeavesWaitsForItsInheritance removes a lane that is somebody's heir: it leaves when it has his counts.
-func TestAnHeirThatLeavesWaitsForItsInheritance(t *testing.T) {
+// TestLeavingSuccessorWaitsForCounts removes a lane that is a successor: it leaves when it has the counts.
+func TestLeavingSuccessorWaitsForCounts(t *testing.T) {
 	s, r := leaver(t, addedLane)
 	s.change(1, r.next(r.AddClient(4)))
 	s.change(2, r.next(r.RemoveClient(4, addedLane)))
@@ -109,9 +111,10 @@ func TestAnHeirThatLeavesWaitsForItsInheritance(t *testing.T) {
 	s.check()
 }
 
-// TestWhatIsNotSentAgainCountsAsDropped refuses a push for want of room behind the route, and others that are ahead; the job ends before they come again, or behind the record. What comes twice counts once, and what
-// a process before this one has pushed not at all.
-func TestWhatIsNotSentAgainCountsAsDropped(t *testing.T) {
+// TestUnresentPushesCountAsDropped refuses a push for want of room after the route, and others that are ahead. The
+// job ends before they come again, or after the record. A push that comes twice counts once, and one of an earlier
+// process not at all.
+func TestUnresentPushesCountAsDropped(t *testing.T) {
 	r, job := firstRoads(routeTables), jobOf(routeTables...)
 	job.Incarnations = []uint32{0, 2, 2}
 	s := newScriptOf(t, job, laneAt, server.Options{Limits: server.Limits{Ahead: 1}})
@@ -133,9 +136,9 @@ func TestWhatIsNotSentAgainCountsAsDropped(t *testing.T) {
 	s.check()
 }
 
-// TestWhatALeaverHasMissedIsItsHeirs removes a lane that has refused pushes to others. It cannot know whether their flushes get numbers, and its heir does: what has one by then, or gets one later, is not
-// dropped.
-func TestWhatALeaverHasMissedIsItsHeirs(t *testing.T) {
+// TestSuccessorTakesOverMissedPushes removes a lane that has refused pushes to others. It cannot know whether their
+// flushes get numbers, but its successor can: those that have one by then, or get one later, are not dropped.
+func TestSuccessorTakesOverMissedPushes(t *testing.T) {
 	s, r := leaver(t, laneAt)
 	s.change(1, r.next(r.RemoveLane(addedLane, laneAt)))
 	s.record(2, 1, 1, 0)
@@ -160,8 +163,9 @@ func TestRemovedLaneAfterItsClients(t *testing.T) {
 	s.expect("to lane 0 of node 0: closed: applied 0 dropped 0")
 }
 
-// TestALaneBuriesByARecord parts from a client that is lost while the job goes on, which has a copy of a partition under an exclusive lease and
-// a part of a flush held: the lease is over, nothing of it counts anywhere, others are served, and nobody waits for it, nor does another controller.
+// TestALaneBuriesByARecord loses a client while the job continues, which has a copy of a partition under an exclusive
+// lease and a part of a held flush. The lease ends, nothing of it counts anywhere, others are served, and neither a
+// lane nor another controller waits for it.
 func TestALaneBuriesByARecord(t *testing.T) {
 	s := newScript(t, 0)
 	s.push(2, 1, 0, ref(1, 0), 2)

@@ -12,12 +12,12 @@ import (
 	"bellows/table"
 )
 
-// moved is a partition of the free table at its second owner.
+// moved returns a partition of the free table at its second owner.
 func moved(p bellows.PartitionID) wire.Pair { return wire.Pair{Ref: ref(1, p).Ref, Generation: 2} }
 
-// TestAMoveLeavesTheRestOfAFlush gives a partition away while a flush is held that has a delta for it, and ends a lease on another: the lease ends with the
+// TestMoveKeepsRestOfFlush gives a partition away while a flush is held that has a delta for it, and ends a lease on another: the lease ends with the
 // record, with the values that the flush brought.
-func TestAMoveLeavesTheRestOfAFlush(t *testing.T) {
+func TestMoveKeepsRestOfFlush(t *testing.T) {
 	s, r := newScript(t, 0), firstRoads(routeTables)
 	s.acquire(1, ref(1, 1), wire.Exclusive)
 	m := pushBy(0, clients[0], 1, ref(1, 0), wire.Subtree{}, 1)
@@ -33,9 +33,9 @@ func TestAMoveLeavesTheRestOfAFlush(t *testing.T) {
 	s.expect("rows for request 2 t1/p1 all [7 8]")
 }
 
-// TestAMoveGivesBackTheRoomOfWhatIsHeld gives a partition away of which half a flush is held, at a lane that holds 16 bytes at most: the half makes room,
-// once, and neither less nor more when the rest is recorded.
-func TestAMoveGivesBackTheRoomOfWhatIsHeld(t *testing.T) {
+// TestMoveReleasesRoomOfHeldPart moves a partition of which half a flush is held, at a lane that holds 16 bytes at
+// most. The half makes room once, and neither less nor more when the rest is recorded.
+func TestMoveReleasesRoomOfHeldPart(t *testing.T) {
 	s, r := newGrown(t, 16)
 	s.send(clients[0], "push of 16 bytes, half of it for t1/p0", twoParts(1, clients[0], 1))
 	s.mark()
@@ -52,7 +52,8 @@ func TestAMoveGivesBackTheRoomOfWhatIsHeld(t *testing.T) {
 	s.expect("full, flush 3 of node 2")
 }
 
-// TestAMoveLetsWaitersIn gives the partition away of which the flush is for which others wait: none of its parts is held here any more, so that no record of it would ever make room.
+// TestAMoveLetsWaitersIn moves the partition of the flush for which others wait: no part of it is held here any more,
+// so that no record of it would ever make room.
 func TestAMoveLetsWaitersIn(t *testing.T) {
 	s, r := newGrown(t, 4)
 	s.push(1, 1, 0, ref(1, 0), 1)
@@ -62,9 +63,10 @@ func TestAMoveLetsWaitersIn(t *testing.T) {
 	s.expect("room for flush 1 of node 2")
 }
 
-// TestAPushThatIsRefusedWaitsNoMore has a push wait for room while its partition goes to another lane. Its client is told at once, and its place goes to
-// the next that waits. It keeps no later flush of its client back, and since it came here first, it is dropped here.
-func TestAPushThatIsRefusedWaitsNoMore(t *testing.T) {
+// TestRefusedPushLeavesQueue lets a push wait for room while its partition moves to another lane. Its client is
+// answered at once, and the next push in the queue gets its place. It delays no later flush of its client, and since
+// it came here first, it is dropped here.
+func TestRefusedPushLeavesQueue(t *testing.T) {
 	s, r := newGrown(t, 8)
 	s.push(2, 1, 0, ref(1, 1), 1)
 	s.push(1, 1, 1, ref(1, 0), 1)
@@ -86,9 +88,10 @@ func TestAPushThatIsRefusedWaitsNoMore(t *testing.T) {
 	s.expect("closed: applied 3 dropped 1")
 }
 
-// TestALaneThatBeginsKnowsWhoAndHow begins a lane behind a record that added a client, and one that made a table with a barrier one without: the client's push is taken,
-// each client is waited for once at the end, and what is recorded is visible at once.
-func TestALaneThatBeginsKnowsWhoAndHow(t *testing.T) {
+// TestNewLaneKnowsClientsAndConsistency begins a lane after a record that added a client, and one that removed a
+// table's barrier. The client's push is taken, each client is awaited once at the end, and recorded updates are
+// visible at once.
+func TestNewLaneKnowsClientsAndConsistency(t *testing.T) {
 	s, r := beginner(t)
 	r.next(r.AddClient(addedClient.Node))
 	r.next(r.AddLane(addedLane))
@@ -117,7 +120,7 @@ func TestALaneThatBeginsKnowsWhoAndHow(t *testing.T) {
 	s.expect("closed: applied 1 dropped 0")
 }
 
-// limited is a lane like newScript's, with limits of its own, before a partition of t1 comes to it.
+// limited returns a lane like newScript's, with other limits, before a partition of t1 comes to it.
 func limited(t *testing.T, limits server.Limits) (*script, *roads) {
 	r := firstRoads(routeTables)
 	s := newScriptOf(t, jobOf(routeTables...), addedLane, server.Options{Limits: limits})
@@ -127,15 +130,17 @@ func limited(t *testing.T, limits server.Limits) (*script, *roads) {
 	return s, r
 }
 
-// load brings the state of a partition of the free table, and a word that is about nothing, behind which what waited is looked at.
+// load delivers the state of a partition of the free table, and an unrelated message, after which waiting messages
+// are looked at.
 func (s *script) load(p bellows.PartitionID) {
 	s.t.Helper()
 	require.NoError(s.t, s.lane.Load(ref(1, p).Ref, &store.Image{Values: []float32{5, 6}}))
 	s.send(clients[1], "nothing in particular", &wire.Release{Pair: ref(0, 1)})
 }
 
-// TestWhatIsHereIsServedWhileMoreIsAwaited has the state of one partition come, and of another not: who asks for the first is answered.
-func TestWhatIsHereIsServedWhileMoreIsAwaited(t *testing.T) {
+// TestArrivedPartitionIsServedWhileOthersMove lets the state of one partition come, and of another not: a read of the
+// first is answered.
+func TestArrivedPartitionIsServedWhileOthersMove(t *testing.T) {
 	s, r := limited(t, server.Limits{})
 	s.load(0)
 	s.change(19, r.next(r.MovePartition(ref(1, 1).Ref, addedLane)))
@@ -148,9 +153,9 @@ func TestWhatIsHereIsServedWhileMoreIsAwaited(t *testing.T) {
 	s.expect("to node 2: rows for request 2 t1/p1 all [5 6]")
 }
 
-// TestWhatFoundNoRoomIsToldWhenTheStateComes pushes more to a partition that is awaited than may wait: the first waits, the second is to be sent again when
+// TestExcessPushIsResentAfterStateArrives pushes more to a partition that is awaited than may wait: the first waits, the second is to be sent again when
 // the first is held, by the same route.
-func TestWhatFoundNoRoomIsToldWhenTheStateComes(t *testing.T) {
+func TestExcessPushIsResentAfterStateArrives(t *testing.T) {
 	s, _ := limited(t, server.Limits{Ahead: 8})
 	s.mark()
 	s.send(clients[0], "push 5", pushBy(2, clients[0], 5, moved(0), wire.Subtree{}, 1))
@@ -160,8 +165,9 @@ func TestWhatFoundNoRoomIsToldWhenTheStateComes(t *testing.T) {
 	s.expect("held flush 5 of node 1\n    to node 1: flush 6 of node 1 is stale by route 2: [{t1/p0 2}]")
 }
 
-// TestAPushOfAChunkAndALeaseTakesRoom has no room for more that is ahead: a push that brings as many chunks as leases has to come again, as any that brings something.
-func TestAPushOfAChunkAndALeaseTakesRoom(t *testing.T) {
+// TestLeaseEndsInPushTakeRoom leaves no room for more that is ahead: a push with only chunks or only lease ends has
+// to come again, like any push that brings something.
+func TestLeaseEndsInPushTakeRoom(t *testing.T) {
 	s, _ := limited(t, server.Limits{Ahead: 8})
 	s.send(clients[0], "push 5", pushBy(2, clients[0], 5, moved(0), wire.Subtree{}, 1))
 	m := pushBy(2, clients[0], 6, moved(0), wire.Subtree{}, 1)
@@ -172,8 +178,9 @@ func TestAPushOfAChunkAndALeaseTakesRoom(t *testing.T) {
 	s.expect("flush 6 of node 1 is stale by route 2: [{t1/p0 2}]")
 }
 
-// TestAnswersAreGivenOnceWhereTooMuchIsAhead has no place for what is ahead of a lane: a push, a question and a request are refused at once, and are not answered again when the lane has caught up.
-func TestAnswersAreGivenOnceWhereTooMuchIsAhead(t *testing.T) {
+// TestRequestsTooFarAheadAreRefusedOnce leaves no place for messages that are ahead of a lane. A push, a question and
+// a request are refused at once, and are not answered again when the lane has caught up.
+func TestRequestsTooFarAheadAreRefusedOnce(t *testing.T) {
 	for what, m := range map[string]wire.Message{
 		"flush 6 of node 1 is stale by route 2: [{t1/p0 2}]": pushBy(2, clients[0], 6, moved(0), wire.Subtree{}, 1),
 		"request 9 is stale by route 2":                      pullBy(2, 9, moved(0)),
@@ -192,8 +199,9 @@ func TestAnswersAreGivenOnceWhereTooMuchIsAhead(t *testing.T) {
 	}
 }
 
-// TestWhatAProcessOfThePastPushesWaitsForNoRoute has a newer process of a client be known: a push of the one before it, by a route that the lane does not know, does not make the newer one wait.
-func TestWhatAProcessOfThePastPushesWaitsForNoRoute(t *testing.T) {
+// TestPushOfReplacedProcessDoesNotWait has a newer process of a client be known. A push of the previous process, by a
+// route that the lane does not know, does not make the newer one wait.
+func TestPushOfReplacedProcessDoesNotWait(t *testing.T) {
 	for client, at := range clients {
 		s := newScript(t, 0)
 		pull := func() string {
@@ -209,9 +217,9 @@ func TestWhatAProcessOfThePastPushesWaitsForNoRoute(t *testing.T) {
 	}
 }
 
-// TestWhatIsAheadOfAPartitionNeverSeenIsDropped ends a job while a push waits for a route that brings a partition here, and the client's word at the end waits behind it: both count, though
-// the controller is the last to speak.
-func TestWhatIsAheadOfAPartitionNeverSeenIsDropped(t *testing.T) {
+// TestPushForPartitionNeverSeenIsDropped ends a job while a push waits for a route that brings a partition here, and
+// the client's End waits after it. Both count, though the controller's message comes last.
+func TestPushForPartitionNeverSeenIsDropped(t *testing.T) {
 	s := newScript(t, 0)
 	s.send(clients[0], "push by route 2", pushBy(2, clients[0], 1, moved(0), wire.Subtree{}, 1))
 	s.endClients()

@@ -7,7 +7,7 @@ import (
 	"bellows/link/wire"
 )
 
-// partsPush is parts of flush 1 of client 1, each a delta for the first row of a partition of the free table.
+// partsPush returns parts of flush 1 of client 1, each a delta for the first row of a partition of the free table.
 func partsPush(again bool, clock bellows.Clock, partitions ...bellows.PartitionID) *wire.Push {
 	m := wire.New[wire.Push]()
 	m.Flush, m.Clock, m.Again = bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}, clock, again
@@ -18,9 +18,9 @@ func partsPush(again bool, clock bellows.Clock, partitions ...bellows.PartitionI
 	return m
 }
 
-// TestPartsOfAFlushComeOneByOne sends a lane two parts of one flush in two pushes, as happens when a partition comes from another lane: neither
+// TestFlushPartsComeOneByOne sends a lane two parts of one flush in two pushes, as happens when a partition comes from another lane: neither
 // vanishes for the other, and what comes again is answered once more.
-func TestPartsOfAFlushComeOneByOne(t *testing.T) {
+func TestFlushPartsComeOneByOne(t *testing.T) {
 	s := newScript(t, 0)
 	for i, c := range []struct {
 		m    *wire.Push
@@ -56,9 +56,10 @@ func pullOf(p bellows.PartitionID) *wire.Pull {
 	return m
 }
 
-// TestPartsOfAFlushWaitOneByOne has no room for two parts of one flush that come in two pushes, above a flush that is held: each waits, both are asked
-// for together, and the done that came with one of them stays: of what comes again it is its client's to say.
-func TestPartsOfAFlushWaitOneByOne(t *testing.T) {
+// TestFlushPartsWaitOneByOne leaves no room for two parts of one flush that come in two pushes, above a held flush.
+// Each waits, both are asked for together, and the Done that came with one of them stays: its client decides when to
+// send it again.
+func TestFlushPartsWaitOneByOne(t *testing.T) {
 	s := newScript(t, 1)
 	s.push(2, 1, 0, ref(1, 0), 8)
 	second := func() *wire.Push {

@@ -67,7 +67,7 @@ func TestALaneKeepsItsRecords(t *testing.T) {
 	}
 }
 
-// TestTheTailIsBounded has a lane with little memory keep the newest records, however often the ring goes round.
+// TestTheTailIsBounded lets a lane with little memory keep the newest records, however often the ring goes round.
 func TestTheTailIsBounded(t *testing.T) {
 	one := table.Schema{Name: "free", Rows: 4, Width: 1, Consistency: table.Async}
 	s := newScriptOf(t, jobOf(one), laneAt, server.Options{Limits: server.Limits{Tail: 4 << 10}})
@@ -104,8 +104,8 @@ func TestALaneMayKeepNothing(t *testing.T) {
 	}
 }
 
-// TestALaneSaysWhatItHolds holds a flush that came in two pushes, whose other parts are elsewhere, one that is whole, and one of nothing, and has had
-// another that was recorded.
+// TestALaneSaysWhatItHolds holds a flush that came in two pushes, whose other parts are elsewhere, a whole one, and
+// an empty one, and has had another that was recorded.
 func TestALaneSaysWhatItHolds(t *testing.T) {
 	s := newScript(t, 0)
 	s.push(1, 1, 0, ref(1, 0), 1)
@@ -199,7 +199,7 @@ func TestAFenceIsOfAProcess(t *testing.T) {
 	}
 }
 
-// TestANewProcessHasItsOwnCredit has a process of a node ask and not read, until it is answered no more. The next one of the node is, and what the first has read
+// TestANewProcessHasItsOwnCredit lets a process of a node ask and not read, until it is answered no more. The next one of the node is, and what the first has read
 // after all is not its credit.
 func TestANewProcessHasItsOwnCredit(t *testing.T) {
 	one := table.Schema{Name: "free", Rows: 64, Width: 1, Consistency: table.Async, Partitions: 1}
@@ -239,7 +239,8 @@ func TestANewProcessHasItsOwnCredit(t *testing.T) {
 	}
 }
 
-// TestALaneSaysWhoWasAdded takes records that add a lane and a client: it says so to whoever asks. A lane that was added and has not begun knows of nobody, itself included.
+// TestALaneSaysWhoWasAdded takes records that add a lane and a client, and reports that to each controller. A lane
+// that was added and has not begun knows of no added actor, itself included.
 func TestALaneSaysWhoWasAdded(t *testing.T) {
 	s := newScript(t, 0)
 	r := firstRoads(routeTables)
@@ -263,8 +264,9 @@ func TestALaneSaysWhoWasAdded(t *testing.T) {
 	}
 }
 
-// TestALaneRemembersTheEnd tells a lane who is gone and that the job is over: it says so to a controller that follows, and its last word, too, once to each. What is pushed
-// meanwhile by who is gone is no part of that.
+// TestALaneRemembersTheEnd sends a lane the lost nodes and the end of the job. It reports these to a controller that
+// follows, and its final counts, once to each controller. Pushes of the lost nodes that come meanwhile are no part of
+// that.
 func TestALaneRemembersTheEnd(t *testing.T) {
 	s := newScript(t, 0)
 	s.push(1, 1, 0, ref(1, 0), 1)
@@ -297,7 +299,7 @@ func TestALaneRemembersTheEnd(t *testing.T) {
 	}
 }
 
-// TestALaneComplainsToEachController gives a lane what cannot be: it says so to a controller that follows, too.
+// TestALaneComplainsToEachController sends a lane an invalid message: it also complains to a controller that follows.
 func TestALaneComplainsToEachController(t *testing.T) {
 	s := newScript(t, 0)
 	s.record(7, 1, 1, 0)

@@ -57,7 +57,7 @@ func (l *Lane) takeRelease(from wire.Address, m *wire.Release, out *wire.Outbox)
 
 // serve sends subscribers what they are owed, answers every read and grants every lease whose time has come. A lane
 // that is cut answers nobody: it may have been replaced, and would show a past that others have left
-// (TestALaneThatHearsNobodyServesNoReads). After the end no client reads: the lane has not heard of one that
+// (TestLaneWithoutControllerServesNoReads). After the end no client reads: the lane has not heard of one that
 // was declared gone after its last message.
 func (l *Lane) serve(out *wire.Outbox) {
 	if !l.ending.Closed() || planted.On("relayed-after-end") {
@@ -78,7 +78,7 @@ func (l *Lane) serve(out *wire.Outbox) {
 // takeInquiry tells a client that has waited for long what the lane has of that for which it waits, or that the lane
 // knows nothing of it. Then the request or its answer is lost, and the client ends the job by name
 // (client/enquire.go). So each answer must be sure: it comes after all that the lane has answered
-// (TestALaneSaysWhatKeepsAQuestionWaiting, TestALaneSaysWhatKeepsAFlushWaiting).
+// (TestLaneReportsWhatDelaysQuestion, TestLaneReportsWhatDelaysFlush).
 func (l *Lane) takeInquiry(from wire.Address, m *wire.Inquiry, out *wire.Outbox) {
 	who := partition.Subscriber{Address: from, Incarnation: m.Incarnation}
 	if l.outlived(who) || planted.On("inquiry-ignored") {

@@ -12,8 +12,9 @@ import (
 	"bellows/table"
 )
 
-// TestWhoWasSentRowsIsForgotten has process after process of a node subscribe and be sent rows: of those that are no more the lane keeps nothing.
-func TestWhoWasSentRowsIsForgotten(t *testing.T) {
+// TestReplacedSubscribersAreForgotten lets process after process of a node subscribe and be sent rows: the lane keeps
+// nothing of replaced ones.
+func TestReplacedSubscribersAreForgotten(t *testing.T) {
 	tables := []table.Schema{{Name: "free", Rows: 4, Width: 1, Partitions: 1, Consistency: table.Async}}
 	at, client, controller := wire.LaneAt(0, 0), wire.ClientAt(1), wire.Address{Role: wire.Controller}
 	l, err := NewLane(core.Job{Controller: controller, Clients: []wire.Address{client}, Tables: tables, Route: route.Spread(tables, 1, []wire.Address{at}, []bellows.NodeID{1}),
@@ -47,8 +48,8 @@ func TestWhoWasSentRowsIsForgotten(t *testing.T) {
 	}
 }
 
-// TestACopyThatIsGivenUpTakesNoMemory offers a lane a copy of a partition of another, and gives it up.
-func TestACopyThatIsGivenUpTakesNoMemory(t *testing.T) {
+// TestAbandonedCopyTakesNoMemory offers a lane a copy of a partition of another, and gives it up.
+func TestAbandonedCopyTakesNoMemory(t *testing.T) {
 	tables := []table.Schema{{Name: "rows", Rows: 6, Width: 3, Partitions: 1, Consistency: table.Async}}
 	from, at, client := wire.LaneAt(0, 0), wire.LaneAt(1, 0), wire.ClientAt(1)
 	l, err := NewLane(core.Job{Nodes: 2, Clients: []wire.Address{client}, Lanes: []wire.Address{from, at}, Tables: tables, Route: route.Spread(tables, 1, []wire.Address{from, at}, []bellows.NodeID{1})}, at, Options{})

@@ -13,9 +13,9 @@ import (
 	"bellows/table"
 )
 
-// TestWhatIsAheadOfTheRouteWaits lets a client that was added, and to which a split was given, be heard before the records that say so: what it says waits, in its
+// TestMessagesAheadOfRouteWait lets a client that was added, and to which a split was given, be heard before the records that say so: what it says waits, in its
 // order, what others say does not; then its push is held, its subscription is one, and its word at the end is waited for.
-func TestWhatIsAheadOfTheRouteWaits(t *testing.T) {
+func TestMessagesAheadOfRouteWait(t *testing.T) {
 	s, r := newScript(t, 0), firstRoads(routeTables)
 	s.note("the pull and the push of node 4 wait, and so does what needs no route")
 	s.send(addedClient, "pull t1/p0 by route 1", pullBy(1, 1, ref(1, 0)))
@@ -48,7 +48,7 @@ func TestAnAddedClientIsSubscribed(t *testing.T) {
 	s.check()
 }
 
-// beginner is a lane that its job's first route does not have.
+// beginner returns a lane that its job's first route does not have.
 func beginner(t *testing.T) (*script, *roads) {
 	return newScriptOf(t, jobOf(routeTables...), addedLane, server.Options{}), firstRoads(routeTables)
 }
@@ -58,8 +58,8 @@ func (r *roads) begin(commit bellows.CommitNumber, complete ...bellows.Clock) *w
 		Recorded: []wire.Recorded{{Client: 1, Incarnation: 1, UpTo: 3}, {Client: 2, Incarnation: 1, UpTo: 2, Above: []uint64{4}}}}}
 }
 
-// TestALaneBeginsAtARecord takes the record behind the one that added it, and no other; knows the clocks and flushes from before, and serves who spoke
-// to it too early.
+// TestALaneBeginsAtARecord takes the record after the one that added it, and no other. It knows the earlier clocks
+// and flushes, and serves clients that wrote to it too early.
 func TestALaneBeginsAtARecord(t *testing.T) {
 	s, r := beginner(t)
 	r.next(r.AddLane(addedLane))
@@ -82,8 +82,8 @@ func TestALaneBeginsAtARecord(t *testing.T) {
 	s.check()
 }
 
-// TestALaneDoesNotBeginWithWhatCannotBe refuses routes without it, of another job, or with no beginning.
-func TestALaneDoesNotBeginWithWhatCannotBe(t *testing.T) {
+// TestNewLaneRefusesImpossibleRoutes refuses routes without it, of another job, or with no beginning.
+func TestNewLaneRefusesImpossibleRoutes(t *testing.T) {
 	for what, change := range map[string]func(m *wire.Route){
 		"no beginning":    func(m *wire.Route) { m.Begin = nil },
 		"a part of it":    func(m *wire.Route) { m.Changes = m.Changes[:3] },
@@ -100,9 +100,10 @@ func TestALaneDoesNotBeginWithWhatCannotBe(t *testing.T) {
 	}
 }
 
-// TestWhoIsBehindTheRouteIsTold gives a partition away of which something is held, asked and waited for: who has asked is told at once, who asks later when he
-// does; what another partition has of the same flush stays; what was recorded of it before is applied all the same.
-func TestWhoIsBehindTheRouteIsTold(t *testing.T) {
+// TestClientsWithOldRouteAreAnswered moves a partition for which something is held, asked and waiting. Clients that
+// have asked are answered at once, later ones when they ask. The parts of other partitions of the same flush stay,
+// and what was recorded before is still applied.
+func TestClientsWithOldRouteAreAnswered(t *testing.T) {
 	s, r := newGrown(t, 0)
 	s.push(1, 1, 0, ref(0, 0), 3)
 	s.record(2, 1, 1, 0)
@@ -130,8 +131,8 @@ func TestWhoIsBehindTheRouteIsTold(t *testing.T) {
 	s.check()
 }
 
-// TestALaneFarBehindKeepsOnlySoMuch refuses what is ahead of it beyond some bytes, once it has caught up, and holds all of it when it comes again.
-func TestALaneFarBehindKeepsOnlySoMuch(t *testing.T) {
+// TestBacklogOfSlowLaneIsBounded refuses what is ahead of it beyond some bytes, once it has caught up, and holds all of it when it comes again.
+func TestBacklogOfSlowLaneIsBounded(t *testing.T) {
 	s, r := newScript(t, 0), firstRoads(routeTables)
 	for seq := 1; seq <= 3; seq++ {
 		m := pushBy(1, clients[0], seq, ref(1, 0), wire.Subtree{}, 1)
@@ -144,9 +145,10 @@ func TestALaneFarBehindKeepsOnlySoMuch(t *testing.T) {
 	s.check()
 }
 
-// TestAFlushOfNothingCountsWhereItIsSentAgain has a flush that changes nothing come from a lane that has left, which had taken its done and not its record. That is here before it: the client is told
-// that the flush counts, though nothing of it was ever held here, and waits for nobody.
-func TestAFlushOfNothingCountsWhereItIsSentAgain(t *testing.T) {
+// TestEmptyFlushCountsWhereItIsResent lets an empty flush come from a lane that has left, which had taken its Done
+// and not its record. The record is here before it: the client learns that the flush counts, though nothing of it was
+// ever held here, and waits for no lane.
+func TestEmptyFlushCountsWhereItIsResent(t *testing.T) {
 	s := newScript(t, 0)
 	s.record(1, 1, 1, 0)
 	at := s.text.Len()
@@ -158,7 +160,8 @@ func TestAFlushOfNothingCountsWhereItIsSentAgain(t *testing.T) {
 	}
 }
 
-// TestAFlushOfNothingIsNotRefused has no room for what is ahead of the route: a flush of nothing waits all the same, since no pair would name it.
+// TestAFlushOfNothingIsNotRefused leaves no room for messages ahead of the route: an empty flush still waits, since
+// no pair would name it.
 func TestAFlushOfNothingIsNotRefused(t *testing.T) {
 	s, r := newScript(t, 0), firstRoads(routeTables)
 	m := pushBy(1, clients[0], 1, ref(1, 0), wire.Subtree{}, 1)

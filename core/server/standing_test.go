@@ -8,7 +8,7 @@ import (
 	"bellows/link/wire"
 )
 
-// stands is the lane's word about one wait of a client.
+// stands returns the lane's word about one wait of a client.
 func (s *script) stands(client int, incarnation uint32, w pending.Wait) (pending.Behind, uint32) {
 	s.t.Helper()
 	s.lane.Step([]wire.Envelope{{From: clients[client-1], To: laneAt, Message: &wire.Inquiry{Incarnation: incarnation, List: []pending.Wait{w}}}}, &s.out)
@@ -20,8 +20,8 @@ func (s *script) stands(client int, incarnation uint32, w pending.Wait) (pending
 	return said.Behind, said.Who
 }
 
-// TestALaneSaysWhatKeepsAQuestionWaiting asks about questions: of the client that asked, and no other's; a lease that waits behind another, or for a clock.
-func TestALaneSaysWhatKeepsAQuestionWaiting(t *testing.T) {
+// TestLaneReportsWhatDelaysQuestion asks about questions: of the client that asked, and no other's; a lease that waits behind another, or for a clock.
+func TestLaneReportsWhatDelaysQuestion(t *testing.T) {
 	s := newScript(t, 0)
 	of := func(number uint64) pending.Wait { return pending.Wait{Of: pending.Answer, Number: number} }
 	expect := func(when string, client int, number uint64, behind pending.Behind, who uint32) {
@@ -45,8 +45,8 @@ func TestALaneSaysWhatKeepsAQuestionWaiting(t *testing.T) {
 	expect("a lease that nobody has, of a clock that is not complete", 2, 9, pending.Clock, 0)
 }
 
-// TestALaneSaysWhatKeepsAFlushWaiting asks about a flush by one of its parts: one that is held, one that waits for room, one that waits for its clock, and one that is not here.
-func TestALaneSaysWhatKeepsAFlushWaiting(t *testing.T) {
+// TestLaneReportsWhatDelaysFlush asks about a flush by one of its parts: one that is held, one that waits for room, one that waits for its clock, and one that is not here.
+func TestLaneReportsWhatDelaysFlush(t *testing.T) {
 	s := newScript(t, 1)
 	expect := func(when string, of wire.Pair, seq uint64, behind pending.Behind, who uint32) {
 		t.Helper()
@@ -76,8 +76,8 @@ func TestALaneSaysWhatKeepsAFlushWaiting(t *testing.T) {
 	expect("it is recorded, and its clock is not complete", ref(0, 0), 1, pending.Clock, 1)
 }
 
-// TestWhatIsAheadAtTheEndIsDropped: what waits for a route when the job ends is accounted for.
-func TestWhatIsAheadAtTheEndIsDropped(t *testing.T) {
+// TestPushesAheadAtEndAreDropped: what waits for a route when the job ends is accounted for.
+func TestPushesAheadAtEndAreDropped(t *testing.T) {
 	s := newScript(t, 0)
 	s.send(clients[0], "a push by route 1", pushBy(1, clients[0], 1, ref(1, 0), wire.Subtree{}, 1))
 	var closed *wire.Closed
@@ -94,9 +94,10 @@ func TestWhatIsAheadAtTheEndIsDropped(t *testing.T) {
 	}
 }
 
-// TestALaneThatIsBehindTheConsistencyHasLostNothing subscribes to a table that the controller makes one with a barrier, of which the client has heard and the lane has not: what the
-// client waits for has the number of a clock, and nothing of that clock is said to have been sent. So it is the other way round.
-func TestALaneThatIsBehindTheConsistencyHasLostNothing(t *testing.T) {
+// TestLaneWithOldConsistencyLostNothing subscribes to a table that the controller gives a barrier. The client has
+// heard of that and the lane has not: the client waits for the number of a clock, and the lane does not claim to have
+// sent that clock. The reverse case is the same.
+func TestLaneWithOldConsistencyLostNothing(t *testing.T) {
 	s := newScript(t, 0)
 	expect := func(when string, of wire.Pair, w pending.Of, number uint64, want pending.Behind) {
 		t.Helper()

@@ -10,8 +10,8 @@ import (
 	"bellows/table"
 )
 
-// TestWhoPushesAgainIsToldAllThatIsHeld holds one part of a flush and has no room for the other: sent again, both are named, the one as held, the other as waiting.
-func TestWhoPushesAgainIsToldAllThatIsHeld(t *testing.T) {
+// TestRepeatedPushIsAnsweredInFull holds one part of a flush and has no room for the other: sent again, both are named, the one as held, the other as waiting.
+func TestRepeatedPushIsAnsweredInFull(t *testing.T) {
 	s := newScript(t, 8)
 	if got, want := s.said(clients[0], partsPush(false, 3, 0)), "to node 1: held flush 1 of node 1"; got != want {
 		t.Fatalf("says %q, want %q", got, want)
@@ -40,8 +40,9 @@ func TestPartsThatWaitAreAskedForOnce(t *testing.T) {
 	}
 }
 
-// TestALeaseWaitsForWhatLeasesKeepOut has one update wait for a shared lease to end: who asks for another waits behind it, and sees it.
-func TestALeaseWaitsForWhatLeasesKeepOut(t *testing.T) {
+// TestLeaseWaitsForUpdatesDelayedByLeases lets one update wait for a shared lease to end: the next request for a
+// lease waits after it, and sees it.
+func TestLeaseWaitsForUpdatesDelayedByLeases(t *testing.T) {
 	s := newScript(t, 0)
 	s.acquire(1, ref(1, 0), wire.Shared)
 	s.push(1, 1, 0, ref(1, 0), 2)
@@ -53,8 +54,8 @@ func TestALeaseWaitsForWhatLeasesKeepOut(t *testing.T) {
 	s.expect("to node 2: granted t1/p0 [2 0] after commit 1")
 }
 
-// TestRowsComeForWhatIsOnesOwn subscribes two clients to a table without a barrier: each is sent rows, unasked, when a flush of its own counts, and of those of
-// the other with it; not when the other's counts.
+// TestRowsComeForWhatIsOnesOwn subscribes two clients to a table without a barrier. Each is sent rows when a flush of
+// its own counts, including the other's changes; and not when the other's flush counts.
 func TestRowsComeForWhatIsOnesOwn(t *testing.T) {
 	s := newScript(t, 0)
 	s.subscribe(1, ref(1, 0))
@@ -75,8 +76,8 @@ func TestRowsComeForWhatIsOnesOwn(t *testing.T) {
 	}
 }
 
-// TestWhoIsNoClientIsSentNothingUnasked answers a question of an address that is no client of the job, and does not take its subscription, of rows or of keys.
-func TestWhoIsNoClientIsSentNothingUnasked(t *testing.T) {
+// TestNonClientGetsNoSubscription answers a question of an address that is no client of the job, and does not take its subscription, of rows or of keys.
+func TestNonClientGetsNoSubscription(t *testing.T) {
 	s := newScript(t, 0, table.Schema{Name: "keys", Rows: 4, Width: 1, Sparse: true, Partitions: 1})
 	stranger := wire.ClientAt(7)
 	s.send(stranger, "pull t0/p0, and subscribe", pullBy(0, 1, ref(0, 0)))
@@ -106,8 +107,8 @@ func TestALaneKnowsThatTheJobEnds(t *testing.T) {
 	}
 }
 
-// TestTheStateIsGivenWhenNoTaskRuns collects from a lane that has closed: nothing leaves before the shell has said that no task of the node works on what it leased.
-func TestTheStateIsGivenWhenNoTaskRuns(t *testing.T) {
+// TestStateIsSentWhenNoTaskRuns collects from a lane that has closed: nothing leaves before the shell has said that no task of the node works on what it leased.
+func TestStateIsSentWhenNoTaskRuns(t *testing.T) {
 	s := newScript(t, 0)
 	s.endClients()
 	s.end(controller)
@@ -119,7 +120,8 @@ func TestTheStateIsGivenWhenNoTaskRuns(t *testing.T) {
 	}
 }
 
-// TestEachMarkIsItsOwn has marks come back late: those that are under way at a time are different ones, so that what a client has read is counted once, and in the end it owes nothing.
+// TestEachMarkIsItsOwn returns marks late. Marks under way at a time differ, so that what a client has read is
+// counted once, and in the end it owes nothing.
 func TestEachMarkIsItsOwn(t *testing.T) {
 	one := table.Schema{Name: "free", Rows: 8, Width: 1, Partitions: 1, Consistency: table.Async}
 	l := newLane(t, jobOf(one), laneAt, server.Options{Limits: server.Limits{Unread: 16}})
@@ -163,7 +165,7 @@ func TestEachMarkIsItsOwn(t *testing.T) {
 	}
 }
 
-// TestAPushThatComesTwiceWaitsOnce has a push wait behind one of a lower clock: the same again is not answered again.
+// TestAPushThatComesTwiceWaitsOnce lets a push wait behind one of a lower clock: the same again is not answered again.
 func TestAPushThatComesTwiceWaitsOnce(t *testing.T) {
 	s := newScript(t, 8)
 	s.push(2, 1, 0, ref(1, 0), 1)
@@ -177,8 +179,8 @@ func TestAPushThatComesTwiceWaitsOnce(t *testing.T) {
 	}
 }
 
-// TestWhatALeaseKeepsOutIsKeptWhenItEnds has the state be kept while a shared lease keeps an update out: the image is made when the lease ends, and has it.
-func TestWhatALeaseKeepsOutIsKeptWhenItEnds(t *testing.T) {
+// TestUpdateDelayedByLeaseIsInImage lets the state be kept while a shared lease keeps an update out: the image is made when the lease ends, and has it.
+func TestUpdateDelayedByLeaseIsInImage(t *testing.T) {
 	s := newScript(t, 0)
 	s.acquire(1, ref(1, 0), wire.Shared)
 	s.push(1, 1, 0, ref(1, 0), 2)
@@ -193,9 +195,10 @@ func TestWhatALeaseKeepsOutIsKeptWhenItEnds(t *testing.T) {
 	}
 }
 
-// TestWhatIsKeptHasWhatTheDeadHadLeased ends a job whose state is kept twice, the second time while a shared lease keeps an update out, of which the end is under way. Its holder dies
-// before it has come: what is collected as kept is of the second time all the same.
-func TestWhatIsKeptHasWhatTheDeadHadLeased(t *testing.T) {
+// TestImageHasUpdateOfLostLeaseHolder ends a job whose state is kept twice, the second time while a shared lease
+// delays an update and the lease's end is under way. Its holder dies before that arrives: the collected image is
+// still that of the second time.
+func TestImageHasUpdateOfLostLeaseHolder(t *testing.T) {
 	s := newScript(t, 0)
 	s.keep(1)
 	s.acquire(1, ref(1, 0), wire.Shared)

@@ -7,15 +7,15 @@
 //     client.
 //  2. Park when a running task must wait, End when one is over. Both come from whatever runs the
 //     task.
-//  3. Carry out the Turn that each of them returns, whoever it is for: begin that task, or let it go
-//     on.
+//
+// 3. Carry out the Turn that each of them returns, for any task: begin it, or let it continue.
 //  4. Close when the job has ended. Tasks that wait are still woken, to be unwound; new ones are
 //     dropped.
-//  5. Pass tells it that time has passed, so that it knows who has computed for longest.
 //
-// A split has one task at a time: the next may Begin while the last is still to say End, but not
-// while it may yet Park. The package refuses to know what a task is: it holds no lock, and calls
-// nobody.
+// 5. Pass reports the time that has passed, so that Longest is known.
+//
+// A split has one task at a time: the next may Begin before the last has called End, but not while the last may still
+// Park. The package does not know what a task is; it holds no lock, and calls no function of its caller.
 package slots
 
 import (
@@ -26,7 +26,7 @@ import (
 // Do is what is to be done with a task.
 type Do uint8
 
-// What is to be done.
+// The things to do.
 const (
 	Nothing Do = iota
 	Begin      // the new task of the split has a slot
@@ -48,7 +48,7 @@ type Turn struct {
 // Invariants, held by TestAnyOrderOfEvents:
 //
 //   - free slots and those of tasks that run or begin are the number of slots;
-//   - while a slot is free nobody is queued;
+//   - while a slot is free no task is queued;
 //   - a slot goes to the task woken first, and to a new one only when none that was woken is queued;
 //   - every Wake is followed by one turn of its task, at once or when a slot is free, or before its
 //     next Park ends.
@@ -136,8 +136,8 @@ func (s *Scheduler) Closed() bool { return s.closed }
 // Pass says that so much time has passed, in which tasks could compute.
 func (s *Scheduler) Pass(millis int64) { s.now += millis }
 
-// Longest is the split whose task has computed for longest without waiting for anything, and for
-// how long; false: none does.
+// Longest returns the split whose task has computed longest without waiting, and for how long; false: no task
+// computes.
 func (s *Scheduler) Longest() (longest bellows.SplitID, millis int64, any bool) {
 	for split, since := range s.since {
 		if since > 0 && (!any || s.now+1-since > millis) {
@@ -147,7 +147,7 @@ func (s *Scheduler) Longest() (longest bellows.SplitID, millis int64, any bool) 
 	return longest, millis, any
 }
 
-// next gives a free slot away, if somebody is queued.
+// next gives a free slot to a queued task.
 func (s *Scheduler) next() Turn {
 	switch {
 	case s.free == 0:

@@ -11,7 +11,7 @@ import (
 	"bellows/core/slots"
 )
 
-// TestTheStory plays one scheduler call by call: what happens, and whose turn it is then.
+// TestTheStory plays one scheduler call by call and checks which task has the turn.
 func TestTheStory(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -45,7 +45,7 @@ func TestTheStory(t *testing.T) {
 	}
 }
 
-// play calls what the words say, and says whose turn it is.
+// play makes the call that the text names, and returns the turn.
 func play(s *slots.Scheduler, call string) string {
 	var verb string
 	var split bellows.SplitID
@@ -66,14 +66,14 @@ func play(s *slots.Scheduler, call string) string {
 	return [...]string{"-", fmt.Sprintf("begin %d", turn.Split), fmt.Sprintf("resume %d", turn.Split)}[turn.Do]
 }
 
-// crowd is what the tasks of a scheduler do, as whoever runs them sees it.
+// crowd is the tasks of a scheduler, as their runner sees them.
 type crowd struct {
 	t        *testing.T
 	random   *rand.Rand
 	slots    int
 	s        slots.Scheduler
 	computes []bellows.SplitID // have a slot
-	asks     []bellows.SplitID // of these, those whose question is under way: they park next
+	asks     []bellows.SplitID // of these, those with a question under way: they park next
 	parked   []bellows.SplitID
 	woken    []bellows.SplitID // and queued, in order
 	early    []bellows.SplitID // woken before they parked
@@ -82,8 +82,8 @@ type crowd struct {
 	closed   bool
 }
 
-// TestAnyOrderOfEvents lets tasks begin, ask, park, be woken early and late, and end in any order, and holds every turn
-// against lists of who waits for what.
+// TestAnyOrderOfEvents lets tasks begin, ask, park, be woken early and late, and end in any order, and checks every
+// turn against lists of what each task waits for.
 func TestAnyOrderOfEvents(t *testing.T) {
 	t.Parallel()
 	const splits = 20
@@ -154,7 +154,7 @@ func (c *crowd) step(closes bool) {
 	}
 }
 
-// check holds a turn against the lists: somebody has it if a slot is free and somebody wants one, and it is the first.
+// check compares a turn with the lists: if a slot is free and a task wants one, the first such task has it.
 func (c *crowd) check(got slots.Turn) {
 	var want slots.Turn
 	switch {
@@ -187,8 +187,8 @@ func TestSchedulingTakesNoMemory(t *testing.T) {
 	}
 }
 
-// TestWhoComputesForLongestIsKnown has tasks take turns while time passes: the time of each counts from the turn that it got last.
-func TestWhoComputesForLongestIsKnown(t *testing.T) {
+// TestLongestComputingTaskIsKnown has tasks take turns while time passes: the time of each counts from its last turn.
+func TestLongestComputingTaskIsKnown(t *testing.T) {
 	s := slots.New(2, 4)
 	step := func(passed int64, want string) {
 		t.Helper()
@@ -202,7 +202,7 @@ func TestWhoComputesForLongestIsKnown(t *testing.T) {
 	s.Begin(1)
 	s.Begin(0)
 	step(0, "0 0 true")
-	s.Begin(2) // for which there is no slot
+	s.Begin(2) // no slot is free for it
 	step(5, "0 5 true")
 	s.Park(0)
 	step(5, "1 10 true")

@@ -1,5 +1,5 @@
-// Package tail is what a lane keeps of the log: the records that it has taken, so that another
-// controller can go on from them. It decides nothing about which of them counts.
+// Package tail is a lane's part of the log: the records that it has taken, so that another controller can continue
+// from them. It does not decide which of them count.
 package tail
 
 import (
@@ -13,18 +13,18 @@ import (
 	"bellows/link/wire"
 )
 
-// Tail is the records that a lane has taken and keeps, so that another controller can go on from
-// them, oldest first. They are let go when the controller says that it is saved behind them
-// (Records.Keep), and the oldest when they take more than the limit of Add: a job whose controller is
-// not saved before that cannot be recovered, and goes on all the same (TestTheTailIsBounded of package server). The
-// tail has no gaps: every record that the lane takes becomes part of it.
+// Tail is the records that a lane has taken and keeps, oldest first, so that another controller can continue from
+// them. They are released when the controller reports that the job is saved after them (Records.Keep), and the oldest
+// when they take more than the limit of Add. A job that is not saved before that cannot be recovered, but it
+// continues (TestTheTailIsBounded of package server). The tail has no gaps: every record that the lane takes becomes
+// part of it.
 //
 // A record is a length in four bytes, and then numbers, nearly all of one byte: with eight units
 // that is 60 bytes. Records are never cut by the end of a chunk.
 //
-// Turned down: keeping the messages. They are ten times as large and full of pointers, and the pool
-// has none left to give, so that each record of a job is written to memory that no cache has. And
-// keeping what travels: that takes five times as long to make.
+// Rejected: to keep the messages. They are ten times as large and full of pointers, and the pool would have none
+// left, so that each record of a job is written to memory that no cache has. Rejected: to keep the encoded messages,
+// which takes five times as long.
 type Tail struct {
 	chunks [][]byte // oldest first
 	spare  []byte   // one that has been let go
@@ -56,8 +56,8 @@ func (t *Tail) Add(m *wire.Records, bytesMax int) {
 	}
 }
 
-// append adds a record: a length, the counts of its lists, and its numbers. Of a unit what differs
-// from the one before is written, which for units of one flush is little.
+// append adds a record: a length, the counts of its lists, and its numbers. A unit is written as its difference from
+// the previous one, which for units of one flush is little.
 func (t *Tail) append(r *wire.Record) {
 	most := 4 + binary.MaxVarintLen64*(6+3*len(r.Pairs)+5*len(r.Results)+3*len(r.Sent))
 	for i := range r.Results {
@@ -127,7 +127,7 @@ func keepControl(b []byte, c *bellows.Control) []byte {
 	return b
 }
 
-// room is a chunk with as much room.
+// room returns a chunk with that much room.
 func (t *Tail) room(most int) *[]byte {
 	n := len(t.chunks)
 	if n > 0 && cap(t.chunks[n-1])-len(t.chunks[n-1]) >= most {
@@ -161,7 +161,7 @@ func (t *Tail) Forget(below bellows.CommitNumber) {
 	}
 }
 
-// Oldest is the first record that is kept; what follows the last one, if none is.
+// Oldest returns the number of the first record that is kept; of the one after last, if none is.
 func (t *Tail) Oldest(last bellows.CommitNumber) bellows.CommitNumber {
 	if t.n == 0 {
 		return last + 1
@@ -169,11 +169,11 @@ func (t *Tail) Oldest(last bellows.CommitNumber) bellows.CommitNumber {
 	return t.first
 }
 
-// sinceMost is how many records go into a message for who asks.
+// sinceMost is how many records a message of Since has.
 const sinceMost = 256
 
-// Since are messages with the records from a number on, made as they leave: the tail of a long job
-// is many messages.
+// Since yields messages with the records from a number on, made as they leave: the tail of a long job is many
+// messages.
 func (t *Tail) Since(from bellows.CommitNumber, term bellows.Term, yield func(*wire.Records)) {
 	var m *wire.Records
 	number, head := t.first, t.head
@@ -207,7 +207,7 @@ func (t *Tail) Since(from bellows.CommitNumber, term bellows.Term, yield func(*w
 	}
 }
 
-// given is what keep has made a record of.
+// given returns what keep has made a record of.
 func given(b []byte) (d *wire.Done, c bellows.Control) {
 	next := func() (x uint64) {
 		x, n := binary.Uvarint(b)

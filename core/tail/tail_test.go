@@ -10,8 +10,8 @@ import (
 	"bellows/link/wire"
 )
 
-// TestTheTailGivesBackWhatItTook keeps flushes with pairs, results and numbers, and control records between them, in chunks of which many
-// are let go: what is there is as it came.
+// TestTheTailGivesBackWhatItTook keeps flushes with pairs, results and numbers, and control records between them, in
+// several chunks, and forgets many of the chunks. The remaining records are as they came.
 func TestTheTailGivesBackWhatItTook(t *testing.T) {
 	t.Parallel()
 	draw := rand.New(rand.NewPCG(7, 1))
@@ -78,7 +78,7 @@ func drawDone(draw *rand.Rand, n bellows.CommitNumber) *wire.Done {
 	return d
 }
 
-// clone is a record apart from the memory of its message. It has no empty lists.
+// clone returns a record apart from the memory of its message. It has no empty lists.
 func clone(r *wire.Record) wire.Record {
 	c := wire.Record{Number: r.Number, Flush: r.Flush, Pairs: append([]wire.Pair(nil), r.Pairs...), Control: r.Control}
 	for _, one := range r.Results {
@@ -87,8 +87,8 @@ func clone(r *wire.Record) wire.Record {
 	return c
 }
 
-// TestATailThatGoesRoundTakesNoMemory adds records for which others are let go: chunks come back.
-func TestATailThatGoesRoundTakesNoMemory(t *testing.T) {
+// TestRotatingTailAllocatesNothing adds records for which others are released: chunks are reused.
+func TestRotatingTailAllocatesNothing(t *testing.T) {
 	var kept Tail
 	m := wire.New[wire.Records]()
 	for n := range bellows.CommitNumber(64) {

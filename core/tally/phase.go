@@ -2,8 +2,8 @@ package tally
 
 import "time"
 
-// Phase is what becomes of a compute slot's time. At every moment a slot is in one of them, so that the
-// phases of a node add up to its slots times the time since its first task.
+// Phase is a state of a compute slot. At every moment a slot is in one of them, so that the phases of a node add up
+// to its number of slots times the time since its first task.
 type Phase uint8
 
 // The phases.
@@ -12,7 +12,7 @@ const (
 	PullWait                // nothing runs: a task waits for a read or a lease
 	PushWait                // nothing runs: a flush is not yet held by every lane
 	CommitWait              // nothing runs: a flush is held, and not yet visible everywhere
-	Idle                    // nothing runs, and nothing of this node is under way: others work, or nobody
+	Idle                    // nothing runs, and nothing of this node is under way: other nodes work, or none
 	phases
 )
 
@@ -26,7 +26,7 @@ func (p Phase) String() string {
 // Spent is slot time by phase.
 type Spent [Phases]time.Duration
 
-// Total is the time of all phases.
+// Total returns the time of all phases.
 func (s *Spent) Total() (total time.Duration) {
 	for _, d := range s {
 		total += d
@@ -41,7 +41,7 @@ func (s *Spent) Add(o *Spent) {
 	}
 }
 
-// Since is what was spent after an earlier moment.
+// Since returns what was spent after an earlier moment.
 func (s *Spent) Since(before *Spent) (d Spent) {
 	for p := range s {
 		d[p] = s[p] - before[p]
@@ -49,7 +49,7 @@ func (s *Spent) Since(before *Spent) (d Spent) {
 	return d
 }
 
-// Waited is the share of the time in which nothing was computed, from 0 to 1; 0 of no time.
+// Waited returns the share of the time in which nothing was computed, from 0 to 1; 0 of no time.
 func (s *Spent) Waited() float64 {
 	total := s.Total()
 	if total <= 0 {
@@ -80,7 +80,7 @@ type Meter struct {
 // NewMeter makes the meter of a number of slots. Its time begins with the first task.
 func NewMeter(slots int) Meter { return Meter{slots: slots} }
 
-// Compute says that so many tasks more begin to compute, or with a negative number stop.
+// Compute notes that more tasks begin to compute, or with a negative number stop.
 func (m *Meter) Compute(now time.Duration, more int) {
 	if !m.began {
 		m.began, m.since = true, now
@@ -89,7 +89,7 @@ func (m *Meter) Compute(now time.Duration, more int) {
 	m.computing += more
 }
 
-// Wait says what the node waits for from now on.
+// Wait notes what the node waits for from now on.
 func (m *Meter) Wait(now time.Duration, w Waits) {
 	m.settle(now)
 	m.waits = w
@@ -101,7 +101,7 @@ func (m *Meter) End(now time.Duration) {
 	m.ended = true
 }
 
-// Spent is the time by phase up to now.
+// Spent returns the time by phase up to now.
 func (m *Meter) Spent(now time.Duration) Spent {
 	m.settle(now)
 	return m.spent

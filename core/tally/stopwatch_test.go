@@ -14,11 +14,11 @@ func TestAStopwatchAddsUpWhatGoesOn(t *testing.T) {
 		on   bool
 		want int // at now
 	}{{1, false, 0}, {3, true, 0}, {5, true, 2}, {9, false, 6}, {20, false, 6}, {30, true, 6}} {
-		if s.Set(at(c.now), c.on); s.Total(at(c.now)) != at(c.want) || s.On() != c.on {
-			t.Errorf("step %d: %v, on: %v", i, s.Total(at(c.now)), s.On())
+		if s.Set(second(c.now), c.on); s.Total(second(c.now)) != second(c.want) || s.On() != c.on {
+			t.Errorf("step %d: %v, on: %v", i, s.Total(second(c.now)), s.On())
 		}
 	}
-	if s.Total(at(34)) != at(10) || s.Total(at(31)) != at(7) {
-		t.Errorf("%v while it goes on", s.Total(at(34)))
+	if s.Total(second(34)) != second(10) || s.Total(second(31)) != second(7) {
+		t.Errorf("%v while it goes on", s.Total(second(34)))
 	}
 }

@@ -1,14 +1,15 @@
-// Package tally holds the words for what a node counts and times while a job runs: what became of the time
-// of its compute slots, what travelled by class of message, and how stale its reads were.
+// Package tally has the counters of a node while a job runs: how its compute slots spent their time, what was sent
+// and received by class of message, and how stale its reads were.
 //
 // The caller's duties, in order:
 //
 //  1. A shell makes a Meter for its compute slots. It tells it when a task begins or stops to compute, when
 //     what the node waits for changes, and when the job ends, each with the time.
 //  2. It counts frames where they are written and read, with Traffic.
-//  3. It puts both into a Tally whenever somebody asks. Tallies of several nodes are added up.
 //
-// The package refuses to read a clock and to hold a lock: its caller does both.
+// 3. It puts both into a Tally when that is asked for. Tallies of several nodes are added up.
+//
+// The package reads no clock and holds no lock: its caller does both.
 package tally
 
 // StalenessBins is the number of bins of the measured staleness: 0 .. StalenessBins-2 clocks, and more.

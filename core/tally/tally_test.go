@@ -8,30 +8,30 @@ import (
 	"bellows/core/tally"
 )
 
-func at(seconds int) time.Duration { return time.Duration(seconds) * time.Second }
+func second(seconds int) time.Duration { return time.Duration(seconds) * time.Second }
 
 // TestEveryMomentHasItsPhase plays a node with two slots, second by second.
 func TestEveryMomentHasItsPhase(t *testing.T) {
 	t.Parallel()
 	m := tally.NewMeter(2)
-	m.Wait(at(0), tally.Waits{Pushes: 1}) // before the first task nothing counts
-	m.Compute(at(10), 1)                  // 10-12: one computes, the other slot waits for the push
-	m.Compute(at(12), 1)                  // 12-15: both compute
-	m.Compute(at(15), -1)                 // 15-16: one computes, a push is out
-	m.Wait(at(16), tally.Waits{Tasks: 1}) // 16-20: one computes, one waits for a read
-	m.Compute(at(20), -1)                 // 20-21: one waits for a read, one has nothing
-	m.Wait(at(21), tally.Waits{Commits: 2})
-	m.Wait(at(24), tally.Waits{Commits: 1, Pushes: 1})
-	m.Wait(at(25), tally.Waits{})
-	m.Compute(at(24), 1) // a clock that two processors read in turn: as if at 25
-	m.End(at(27))
-	m.Compute(at(30), -1)
+	m.Wait(second(0), tally.Waits{Pushes: 1}) // before the first task nothing counts
+	m.Compute(second(10), 1)                  // 10-12: one computes, the other slot waits for the push
+	m.Compute(second(12), 1)                  // 12-15: both compute
+	m.Compute(second(15), -1)                 // 15-16: one computes, a push is out
+	m.Wait(second(16), tally.Waits{Tasks: 1}) // 16-20: one computes, one waits for a read
+	m.Compute(second(20), -1)                 // 20-21: one waits for a read, one has nothing
+	m.Wait(second(21), tally.Waits{Commits: 2})
+	m.Wait(second(24), tally.Waits{Commits: 1, Pushes: 1})
+	m.Wait(second(25), tally.Waits{})
+	m.Compute(second(24), 1) // a clock that two processors read in turn: as if at 25
+	m.End(second(27))
+	m.Compute(second(30), -1)
 	s := time.Second
 	want := tally.Spent{
 		tally.Compute: 2*s + 6*s + s + 4*s + 2*s, tally.PullWait: 4*s + s, tally.PushWait: 2*s + s + 2*s,
 		tally.CommitWait: 6 * s, tally.Idle: s + 2*s,
 	}
-	got := m.Spent(at(99))
+	got := m.Spent(second(99))
 	if got != want {
 		t.Errorf("spent %v, want %v", got, want)
 	}
@@ -50,22 +50,22 @@ func TestPhasesAddUp(t *testing.T) {
 	for range 100 {
 		slots, computing, now := 1+r.IntN(5), 0, 0
 		m := tally.NewMeter(slots)
-		m.Compute(at(0), 0)
+		m.Compute(second(0), 0)
 		for range 200 {
 			now += r.IntN(3)
 			if r.IntN(2) == 0 {
 				more := r.IntN(slots+1) - computing
 				computing += more
-				m.Compute(at(now), more)
+				m.Compute(second(now), more)
 			} else {
-				m.Wait(at(now), tally.Waits{Tasks: r.IntN(9), Pushes: r.IntN(2), Commits: r.IntN(2)})
+				m.Wait(second(now), tally.Waits{Tasks: r.IntN(9), Pushes: r.IntN(2), Commits: r.IntN(2)})
 			}
 		}
-		before := m.Spent(at(now))
+		before := m.Spent(second(now))
 		if got, want := before.Total(), time.Duration(slots*now)*time.Second; got != want {
 			t.Fatalf("%d slots in %d s: %v", slots, now, got)
 		}
-		after := m.Spent(at(now + 1))
+		after := m.Spent(second(now + 1))
 		if d := after.Since(&before); d.Total() != time.Duration(slots)*time.Second {
 			t.Fatalf("a second of %d slots is %v", slots, d)
 		}

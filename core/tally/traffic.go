@@ -3,7 +3,7 @@ package tally
 // Class is what a frame is for.
 type Class uint8
 
-// The classes. Control is what the controller and its clients and lanes tell each other.
+// The classes. Control is for messages between the controller and its clients and lanes.
 const (
 	Control  Class = iota
 	Pulls          // questions for rows
@@ -31,7 +31,7 @@ func (f *Flow) Add(o Flow) {
 	f.Bytes += o.Bytes
 }
 
-// Since is what flowed after an earlier moment.
+// Since returns what flowed after an earlier moment.
 func (f Flow) Since(before Flow) Flow { return Flow{f.Frames - before.Frames, f.Bytes - before.Bytes} }
 
 // Traffic is flows by class.
@@ -50,7 +50,7 @@ func (t *Traffic) Add(o *Traffic) {
 	}
 }
 
-// Total is the flow of all classes.
+// Total returns the flow of all classes.
 func (t *Traffic) Total() (total Flow) {
 	for _, f := range t {
 		total.Add(f)

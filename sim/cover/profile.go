@@ -52,7 +52,7 @@ func readFloors(text string) (floors, error) {
 	return all, nil
 }
 
-// roomOf is the folder of a package or file of this module.
+// roomOf returns the folder of a package or file of this module.
 func roomOf(name string) string {
 	if _, dir, ok := strings.Cut(name, "/"); ok {
 		return dir
@@ -124,7 +124,7 @@ func byPlace(a, b string) int {
 	return cmp.Or(cmp.Compare(fileA, fileB), cmp.Compare(len(lineA), len(lineB)), cmp.Compare(lineA, lineB))
 }
 
-// plantedSpans are the bodies of conditions that need a planted bug.
+// plantedSpans returns the bodies of conditions that need a planted bug.
 func plantedSpans(tree fs.FS, file string) (out []span, err error) {
 	text, err := fs.ReadFile(tree, file)
 	if err != nil {

@@ -40,7 +40,7 @@ type suite struct {
 	usually time.Duration
 }
 
-// file is what its program is called.
+// file returns what its program is called.
 func (s *suite) file() string { return "tests-" + strings.ReplaceAll(s.dir, "/", "-") }
 
 // soon is the share of a suite's time that its quickest tests may take and still be a suite of their own, which comes first:
@@ -293,7 +293,7 @@ func first(of *regexp.Regexp, out []byte) string {
 	return string(bytes.TrimSpace(m[1]))
 }
 
-// reason is the first test that failed with its sentence, or how the program ended.
+// reason returns the first test that failed with its sentence, or how the program ended.
 func reason(out []byte, err error) string {
 	name, says := first(failedTest, out), first(violation, out)
 	if p := first(ended, out); p != "" {

@@ -49,7 +49,7 @@ func openLedger(name string) (*ledger, error) {
 	return l, err
 }
 
-// find is what is known of a mutant of a package. What was killed stays so: tests are seldom taken away. Of what was not,
+// find returns what is known of a mutant of a package. What was killed stays so: tests are seldom taken away. Of what was not,
 // only the package as it was then can tell.
 func (l *ledger) find(m *mutant, p *pack) (result, bool) {
 	r, ok := l.known[m.id()]
@@ -112,7 +112,7 @@ func readAccepted(name string) (map[string]explained, error) {
 	return entries, nil
 }
 
-// stale are the entries whose mutant the tree no longer offers.
+// stale returns the entries whose mutant the tree no longer offers.
 func stale(root string, entries map[string]explained) (out []string) {
 	offered := map[string]bool{}
 	read := map[string]bool{}

@@ -289,7 +289,7 @@ func (r *round) batch(ctx context.Context, p *pack, some []*mutant) ([]result, e
 	return found, errors.Join(errs...)
 }
 
-// every is a worker's share of a list.
+// every returns a worker's share of a list.
 func every(list []int, first, step int) (out []int) {
 	for i := first; i < len(list); i += step {
 		out = append(out, list[i])

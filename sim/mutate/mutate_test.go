@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// offered are the mutants of a function's body, each as "operator: the changed line".
+// offered returns the mutants of a function's body, each as "operator: the changed line".
 func offered(t *testing.T, source string) (out []string) {
 	t.Helper()
 	text := []byte(source)
@@ -262,8 +262,8 @@ func TestMutantsInOneProgram(t *testing.T) {
 	}
 }
 
-// TestAFailureThatDoesNotRepeatKillsNothing: the test fails when it runs first, whatever the mutant is.
-func TestAFailureThatDoesNotRepeatKillsNothing(t *testing.T) {
+// TestUnrepeatedFailureKillsNoMutant: the test fails when it runs first, whatever the mutant is.
+func TestUnrepeatedFailureKillsNoMutant(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	for name, text := range map[string]string{"go.mod": "module one\n\ngo 1.26\n", "x.go": "package x\n\nfunc F() {\n\tg()\n}\n\nfunc g() {}\n",
@@ -356,8 +356,8 @@ func TestAScoreIsJudgedByItsShares(t *testing.T) {
 	}
 }
 
-// TestWhatIsKnownAgesByItsPackage: what was killed stays so; what survived is judged again when its package changes.
-func TestWhatIsKnownAgesByItsPackage(t *testing.T) {
+// TestSurvivorsAreJudgedAgainAfterChanges: what was killed stays so; what survived is judged again when its package changes.
+func TestSurvivorsAreJudgedAgainAfterChanges(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "runs", "results")
 	book, err := openLedger(name)

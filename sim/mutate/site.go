@@ -39,12 +39,12 @@ func (m *mutant) id() string {
 	return id
 }
 
-// apply is the file with the change.
+// apply returns the file with the change.
 func (m *mutant) apply(source []byte) []byte {
 	return slices.Concat(source[:m.start], []byte(m.text), source[m.end:])
 }
 
-// diff is the change as a person reads it: the lines before and after.
+// diff returns the change as a person reads it: the lines before and after.
 func (m *mutant) diff(source []byte) string {
 	from := bytes.LastIndexByte(source[:m.start], '\n') + 1
 	to := len(source)
@@ -70,7 +70,7 @@ type finder struct {
 	found    []*mutant
 }
 
-// mutants are all small changes of a file that its syntax offers, in order of their places. Some do not compile.
+// mutants returns all small changes of a file that its syntax offers, in order of their places. Some do not compile.
 func mutants(name string, source []byte) ([]*mutant, error) {
 	set := token.NewFileSet()
 	syntax, err := parser.ParseFile(set, name, source, parser.ParseComments|parser.SkipObjectResolution)

@@ -77,7 +77,7 @@ type span struct {
 
 var compileAt = regexp.MustCompile(`(?m)^([^ #\n]+\.go):(\d+):\d+: `)
 
-// of are the mutants in whose lines the compiler found something.
+// of returns the mutants in whose lines the compiler found something.
 func (p places) of(out []byte) map[*mutant]bool {
 	found := map[*mutant]bool{}
 	for _, at := range compileAt.FindAllSubmatch(out, -1) {
@@ -132,7 +132,7 @@ var %s = func() int {
 	return found, errors.Join(err, wrong, os.WriteFile(t.overlay, text, 0o600))
 }
 
-// copies is a file with a copy of a function's body for each mutant, and the lines of each.
+// copies returns a file with a copy of a function's body for each mutant, and the lines of each.
 func (t *together) copies(source []byte, list []*mutant) ([]byte, []span) {
 	var out bytes.Buffer
 	var spans []span
@@ -153,7 +153,7 @@ func (t *together) copies(source []byte, list []*mutant) ([]byte, []span) {
 	return out.Bytes(), spans
 }
 
-// program is a suite's program with all mutants, built when it is first asked for.
+// program returns a suite's program with all mutants, built when it is first asked for.
 func (t *together) program(ctx context.Context, s *suite) (string, []byte, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -168,7 +168,7 @@ func (t *together) program(ctx context.Context, s *suite) (string, []byte, error
 	return name, out, err
 }
 
-// as is a suite's program under a name by which it is one mutant.
+// as returns a suite's program under a name by which it is one mutant.
 func (t *together) as(ctx context.Context, s *suite, m *mutant, folder string) (string, error) {
 	program, out, err := t.program(ctx, s)
 	if err != nil {
@@ -187,7 +187,7 @@ type body struct {
 	results  bool // the function returns something
 }
 
-// bodyOf is a function's body, and whether a copy of it one block deeper may mean something else.
+// bodyOf returns a function's body, and whether a copy of it one block deeper may mean something else.
 func bodyOf(fn *ast.FuncDecl, file *token.File) (body, bool) {
 	b := body{from: file.Offset(fn.Body.Lbrace) + 1, to: file.Offset(fn.Body.Rbrace), results: fn.Type.Results != nil}
 	mine := map[string]bool{}

@@ -27,7 +27,7 @@ func NewHistory(r *route.Route) History {
 	return History{routes: []routeAt{{0, r}}, came: make([]bellows.CommitNumber, r.Partitions()), late: make([]bellows.CommitNumber, r.Partitions())}
 }
 
-// Last is the newest route, and the record that made it.
+// Last returns the newest route, and the record that made it.
 func (h *History) Last() (bellows.CommitNumber, *route.Route) {
 	last := &h.routes[len(h.routes)-1]
 	return last.number, last.route
@@ -41,7 +41,7 @@ func (h *History) Made(n bellows.CommitNumber, r *route.Route) {
 // Forget takes back what records behind one have made: nobody has them any more.
 func (h *History) Forget(after bellows.CommitNumber) { h.routes = h.routes[:h.place(after)+1] }
 
-// At is the route behind a record.
+// At returns the route behind a record.
 func (h *History) At(n bellows.CommitNumber) *route.Route { return h.routes[h.place(n)].route }
 
 func (h *History) place(n bellows.CommitNumber) int {
@@ -52,7 +52,7 @@ func (h *History) place(n bellows.CommitNumber) int {
 	return i
 }
 
-// Owner is the lane of a pair; false: no route has had it.
+// Owner returns the lane of a pair; false: no route has had it.
 func (h *History) Owner(p wire.Pair) (wire.Address, bool) {
 	for i := len(h.routes) - 1; i >= 0; i-- {
 		if o := h.routes[i].route.Owner(p.Ref); o.Generation == p.Generation {
@@ -90,7 +90,7 @@ func (h *History) Late(n bellows.CommitNumber, ref bellows.PartitionRef) bool {
 	return i > 0 && h.late[h.routes[0].route.Number(ref)] >= h.routes[i].number
 }
 
-// gained is the place of the route by which who owns a partition behind a record has got it.
+// gained returns the place of the route by which who owns a partition behind a record has got it.
 func (h *History) gained(n bellows.CommitNumber, ref bellows.PartitionRef) int {
 	i := h.place(n)
 	g := h.routes[i].route.Owner(ref).Generation
@@ -121,7 +121,7 @@ func Unfit(r *route.Route, splits int, nobody bellows.NodeID) error {
 	return nil
 }
 
-// RanLast are the splits that a node ran which is lost by the newest record: they went to others by those before it.
+// RanLast returns the splits that a node ran which is lost by the newest record: they went to others by those before it.
 func (h *History) RanLast(n bellows.NodeID) (splits []bellows.SplitID) {
 	for i := len(h.routes) - 2; i > 0; i-- {
 		was := len(splits)

@@ -82,7 +82,7 @@ type Out struct {
 	owner     bellows.NodeID
 }
 
-// NewLedger is the empty account of a job with a route.
+// NewLedger returns the empty account of a job with a route.
 func NewLedger(r *route.Route) Ledger {
 	return Ledger{route: r, Parts: map[PartAt]*entry{}, Done: map[bellows.FlushID]bool{}, SentRows: map[bellows.NodeID]int64{}, LaneRows: map[wire.Address]int64{}, LateRows: map[wire.Address]int64{},
 		Leases: make([]Out, r.Partitions()), last: map[bellows.NodeID][]wire.Need{}, sharing: map[sharer]int{}, left: map[wire.Address]wire.Counts{}, buried: map[parting]bool{}}
@@ -232,7 +232,7 @@ func (l *Ledger) Recorded(at PartAt) bool {
 	return true
 }
 
-// Applied is how many row deltas a lane has applied at the end of the job, at least and at most: those of recorded flushes, but in a table
+// Applied returns how many row deltas a lane has applied at the end of the job, at least and at most: those of recorded flushes, but in a table
 // with a barrier only of complete clocks. What a lease that is out at the end has kept out is not known; nor is which are, where a node
 // is lost whose last word of a lease may come or not.
 func (l *Ledger) Applied(lane wire.Address, complete bellows.Clock, barrier, unsure func(bellows.TableID) bool) (least, most int64) {
@@ -335,7 +335,7 @@ func (l *Ledger) Granted(from, to wire.Address, m *wire.Granted) error {
 	return nil
 }
 
-// Shown is the newest version of a partition that a node has been shown.
+// Shown returns the newest version of a partition that a node has been shown.
 func (l *Ledger) Shown(n bellows.NodeID, ref bellows.PartitionRef) *wire.Need {
 	if l.last[n] == nil {
 		l.last[n] = make([]wire.Need, len(l.Leases))

@@ -75,7 +75,7 @@ func (p *Places) End(s bellows.SplitID) (slots.Turn, error) {
 	return p.check(p.scheduler.End(s))
 }
 
-// Longest is the split whose task has computed for longest, when so much more time has passed.
+// Longest returns the split whose task has computed for longest, when so much more time has passed.
 func (p *Places) Longest(passedMillis int64) (s bellows.SplitID, millis int64, any bool) {
 	p.scheduler.Pass(passedMillis)
 	return p.scheduler.Longest()

@@ -2,8 +2,8 @@ package await
 
 import "testing"
 
-// TestAPartOfWhichSomeIsHeldWaitsOn has a lane hold some of what it was sent, and have no room for the rest, which is named and sent again: that is one wait, which need not be named twice.
-func TestAPartOfWhichSomeIsHeldWaitsOn(t *testing.T) {
+// TestPartlyHeldPushIsOneWait lets a lane hold some of what it was sent, and have no room for the rest, which is named and sent again: that is one wait, which need not be named twice.
+func TestPartlyHeldPushIsOneWait(t *testing.T) {
 	var p Parts[string]
 	last := 0
 	look := func(Part[string]) { last++ }
@@ -26,8 +26,8 @@ func TestAPartOfWhichSomeIsHeldWaitsOn(t *testing.T) {
 	}
 }
 
-// TestWhatLeftLaterWaitsSinceThen has a lane hold what it was sent first of a flush, after something of another lane has been sent to it: that has not waited as long as the first.
-func TestWhatLeftLaterWaitsSinceThen(t *testing.T) {
+// TestLaterMessagesWaitFromTheirOwnTime lets a lane hold what it was sent first of a flush, after something of another lane has been sent to it: that has not waited as long as the first.
+func TestLaterMessagesWaitFromTheirOwnTime(t *testing.T) {
 	var p Parts[string]
 	last := int64(0)
 	p.Leaves("a", Held, 10)

@@ -53,7 +53,7 @@ type Cut struct {
 // Tick reports whether a cut is to begin now.
 func (s *Shells) Tick() bool { return s.Chance > 0 && s.Rng.IntN(100) < s.Chance }
 
-// at is a cut by its number.
+// at returns a cut by its number.
 func (s *Shells) at(n bellows.CommitNumber) *Cut {
 	if i := slices.IndexFunc(s.cuts, func(c *Cut) bool { return c.commit == n }); i >= 0 {
 		return s.cuts[i]
@@ -183,7 +183,7 @@ func count(list []*store.Image, x *store.Image) (n int) {
 	return n
 }
 
-// Lost is what a job goes on from of which all nodes are lost.
+// Lost returns what a job goes on from of which all nodes are lost.
 func (s *Shells) Lost() *Cut {
 	s.Hit("all-lost")
 	return s.Last

@@ -35,7 +35,7 @@ type Driver struct {
 	epochs   int                  // clocks that all splits have committed
 }
 
-// New is the driver of a life of a job.
+// New returns the driver of a life of a job.
 func New(s *schedule.Schedule, o *model.Oracle, violated func(string, ...any)) *Driver {
 	d := &Driver{Schedule: s, oracle: o, violated: violated}
 	switch s.Drive {
@@ -52,13 +52,13 @@ func (d *Driver) Follow(o *Driver) {
 	d.Before, d.Kept, d.Turned, d.Ahead = o.Before, o.Kept, o.Turned, o.Ahead
 }
 
-// clocks is how many clocks of a split are committed.
+// clocks returns how many clocks of a split are committed.
 func (d *Driver) clocks(s bellows.SplitID) bellows.Clock { return d.Job.ClocksIn(int(s), d.done[s]) }
 
-// Handed is how many clocks of a split were handed out.
+// Handed returns how many clocks of a split were handed out.
 func (d *Driver) Handed(s bellows.SplitID) bellows.Clock { return d.next[s] }
 
-// Args are what the tasks of a split's clock are given.
+// Args returns what the tasks of a split's clock are given.
 func (d *Driver) Args(u bellows.Unit) []float64 {
 	switch d.Drive {
 	case "clocks":
@@ -185,7 +185,7 @@ func (d *Driver) between(c coord.Completion, to *coord.Dispatcher) {
 	}
 }
 
-// slowest is how many clocks all splits have committed.
+// slowest returns how many clocks all splits have committed.
 func (d *Driver) slowest() int {
 	least := d.Job.Clocks
 	for s := range d.Job.Splits {
@@ -194,7 +194,7 @@ func (d *Driver) slowest() int {
 	return least
 }
 
-// Save is how far the driver is: what it has dispatched and what has been committed, split by split; behind it what the one
+// Save returns how far the driver is: what it has dispatched and what has been committed, split by split; behind it what the one
 // that dispatches saves.
 func (d *Driver) Save() []float64 {
 	var state []float64
@@ -232,7 +232,7 @@ type Shown struct {
 	again bool // those up to last may come again, and nobody is told
 }
 
-// Shown is the epochs that a job has shown which goes on where the driver is.
+// Shown returns the epochs that a job has shown which goes on where the driver is.
 func (d *Driver) Shown() Shown { return Shown{last: d.epochs} }
 
 // Lost takes note of epochs that may not appear.

@@ -37,7 +37,7 @@ func (c Cell) String() string {
 	return fmt.Sprintf("%v %s, %v, %v", c.Step.Change, c.Step.Name, c.Role, c.Moment)
 }
 
-// Cells are all cells in order, those too that cannot be filled.
+// Cells returns all cells in order, those too that cannot be filled.
 func Cells() (list []Cell) {
 	for i := range Steps {
 		for _, r := range Roles {
@@ -49,7 +49,7 @@ func Cells() (list []Cell) {
 	return list
 }
 
-// Cannot is why a cell cannot be filled; "": it can.
+// Cannot returns why a cell cannot be filled; "": it can.
 func (c Cell) Cannot() string {
 	switch p := c.Step; {
 	case p.Change == "cut" && c.Role == "target":

@@ -68,7 +68,7 @@ func (m *Memory) Posted(e wire.Envelope) {
 	}
 }
 
-// Draw is a message that a broken peer could send: its header, and what is decoded of its payload. Some come twice. False: it does not
+// Draw returns a message that a broken peer could send: its header, and what is decoded of its payload. Some come twice. False: it does not
 // decode.
 func (m *Memory) Draw(rng *rand.Rand) (h wire.Header, e wire.Envelope, ok bool) {
 	if m.seen == 0 {
@@ -87,7 +87,7 @@ func (m *Memory) Draw(rng *rand.Rand) (h wire.Header, e wire.Envelope, ok bool) 
 	return f.header, e, err == nil
 }
 
-// Wrong is a message as a broken peer would send it in the place of a sound one, for which a judge has a complaint. False: none of the
+// Wrong returns a message as a broken peer would send it in the place of a sound one, for which a judge has a complaint. False: none of the
 // first that come to mind is wrong in his eyes.
 func Wrong(e wire.Envelope, rng *rand.Rand, judge func(wire.Header, wire.Envelope) error) (error, bool) {
 	kind, payload, ok := msgcopy.Payload(e.Message)
@@ -111,7 +111,7 @@ func Wrong(e wire.Envelope, rng *rand.Rand, judge func(wire.Header, wire.Envelop
 	return nil, false
 }
 
-// draw is one of what is remembered, changed a little, or as it was. False: nothing can be made of it.
+// draw returns one of what is remembered, changed a little, or as it was. False: nothing can be made of it.
 func (m *Memory) draw(rng *rand.Rand) (f frame, ok bool) {
 	if f = m.recent[rng.IntN(min(m.seen, recently))]; rng.IntN(2) == 0 {
 		list := m.past[m.kinds[rng.IntN(len(m.kinds))]]
@@ -328,7 +328,7 @@ func Damage(im *store.Image, rng *rand.Rand, belongs func(bellows.Key) bool) boo
 // NoState is why there is no state, where State says so.
 const NoState = "it has no state to give"
 
-// State is a word about the state of a partition that no sound lane says: a key is one that a row may have, and most is how many keys a partition may have.
+// State returns a word about the state of a partition that no sound lane says: a key is one that a row may have, and most is how many keys a partition may have.
 func State(rng *rand.Rand, ref bellows.PartitionRef, key bellows.Key, most int) wire.Message {
 	switch rng.IntN(5) {
 	case 0:

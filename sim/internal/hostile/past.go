@@ -41,13 +41,13 @@ func (m *Past) Remember(e wire.Envelope, rng *rand.Rand) {
 	}
 }
 
-// Push is the push that is remembered; false: none is.
+// Push returns the push that is remembered; false: none is.
 func (m *Past) Push() (wire.Envelope, bool) { return again(m.push) }
 
-// Done is the done that is remembered.
+// Done returns the done that is remembered.
 func (m *Past) Done() (wire.Envelope, bool) { return again(m.done) }
 
-// Vote is the lane's word that is remembered.
+// Vote returns the lane's word that is remembered.
 func (m *Past) Vote() (wire.Envelope, bool) { return again(m.held) }
 
 func again(e wire.Envelope) (wire.Envelope, bool) {
@@ -76,7 +76,7 @@ func OfStranger(e *wire.Envelope, by bellows.Generation, rng *rand.Rand) {
 	}
 }
 
-// PastLife is the push of a life before, as one that is late would come to the lane that owns its first partition now: a part of it, and no word that
+// PastLife returns the push of a life before, as one that is late would come to the lane that owns its first partition now: a part of it, and no word that
 // it is done. False: there is none.
 func (m *Past) PastLife(r *route.Route) (e wire.Envelope, ok bool) {
 	if e, ok = m.Push(); !ok {
@@ -92,7 +92,7 @@ func (m *Past) PastLife(r *route.Route) (e wire.Envelope, ok bool) {
 	return e, true
 }
 
-// OldTerm is a word of the controller of an earlier term, to a lane or a client: that the job is over, that a node is gone, or a task of each of the client's splits.
+// OldTerm returns a word of the controller of an earlier term, to a lane or a client: that the job is over, that a node is gone, or a task of each of the client's splits.
 func OldTerm(rng *rand.Rand, to wire.Address, term bellows.Term, gone func() bellows.NodeID, r *route.Route, items gate.Items) wire.Message {
 	switch what := rng.IntN(2); {
 	case what == 0:

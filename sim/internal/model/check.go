@@ -38,7 +38,7 @@ func (o *Oracle) Check(cut table.Cut, ref bellows.PartitionRef, im *store.Image,
 	return nil
 }
 
-// checkWords is Check for a partition of words. Its memory may be there though it is not wanted.
+// checkWords returns Check for a partition of words. Its memory may be there though it is not wanted.
 func (o *Oracle) checkWords(cut table.Cut, ref bellows.PartitionRef, im *store.Image, n bellows.CommitNumber, memory bool) error {
 	list, values := o.Words(n, func(k bellows.Key) bool { return cut.FindKey(k) == ref.Partition })
 	switch slots := o.WordSlots(n, list); {

@@ -157,7 +157,7 @@ func (j *Job) newPrefix(t bellows.TableID, rows int, amount func(s bellows.Split
 	return p
 }
 
-// draw is a random number that depends on its arguments and the shape alone.
+// draw returns a random number that depends on its arguments and the shape alone.
 func (j *Job) draw(what uint64, s bellows.SplitID, c bellows.Clock, i int) uint64 {
 	x := random.Finish(j.Shape<<32 ^ what)
 	x = random.Finish(x ^ uint64(s)<<40 ^ uint64(c)<<20 ^ uint64(i))
@@ -177,18 +177,18 @@ const (
 	drawUnits
 )
 
-// Items are those of a split in a clock. Some clocks have none.
+// Items returns those of a split in a clock. Some clocks have none.
 func (j *Job) Items(s bellows.SplitID, c bellows.Clock) bellows.Range {
 	return bellows.Range{Begin: 3, End: 3 + int(j.draw(drawItems, s, c, 0)%5)}
 }
 
-// Result is what the task of a unit signals.
+// Result returns what the task of a unit signals.
 func (j *Job) Result(u bellows.Unit) [2]float64 {
 	i, _ := j.Share(u)
 	return [2]float64{float64(u.Split), float64(u.Clock) + 0.5 + float64(i)/8}
 }
 
-// Results are those of all units of a split's clock, one behind the other.
+// Results returns those of all units of a split's clock, one behind the other.
 func (j *Job) Results(s bellows.SplitID, c bellows.Clock) (all []float64) {
 	n := j.Units(s, c)
 	for i := range n {
@@ -204,7 +204,7 @@ type touch struct {
 	First, End int // a range, if not empty
 }
 
-// Touch is which rows of a table of so many the clock's task changes, or its tasks together, unless it is quiet.
+// Touch returns which rows of a table of so many the clock's task changes, or its tasks together, unless it is quiet.
 func (j *Job) Touch(t bellows.TableID, s bellows.SplitID, c bellows.Clock, rows int) touch {
 	h := j.draw(drawTouch, s, c, int(t))
 	switch h % 4 {
@@ -243,12 +243,12 @@ func (j *Job) touches(t bellows.TableID, s bellows.SplitID, c bellows.Clock, row
 	return j.draw(drawTouch, s, c, int(t)<<8|row|1<<16)%4 == 0
 }
 
-// Cells are the two rows of sums that a task's deltas depend on: one of its own, one of another.
+// Cells returns the two rows of sums that a task's deltas depend on: one of its own, one of another.
 func (j *Job) Cells(s bellows.SplitID, c bellows.Clock) (own, other int) {
 	return int(s) * 3 % SumRows, int(j.draw(drawSum, s, c, -1) % SumRows)
 }
 
-// SumDelta is the delta of a unit's task for one value of sums, given what it read in its two cells. Its
+// SumDelta returns the delta of a unit's task for one value of sums, given what it read in its two cells. Its
 // magnitude is anything from 2^-14 to 2^13. Units of one clock add differently.
 func (j *Job) SumDelta(u bellows.Unit, row, col int, own, other float32) float32 {
 	i, _ := j.Share(u)
@@ -266,7 +266,7 @@ func (j *Job) SumDelta(u bellows.Unit, row, col int, own, other float32) float32
 	return float32(d - float32(other/128))
 }
 
-// Gradient is the task's delta for one value of weights: a small whole number.
+// Gradient returns the task's delta for one value of weights: a small whole number.
 func (j *Job) Gradient(s bellows.SplitID, c bellows.Clock, row, col int) float32 {
 	return float32(int(j.draw(drawGradient, s, c, row*WeightWidth+col)%7) - 3)
 }
@@ -274,7 +274,7 @@ func (j *Job) Gradient(s bellows.SplitID, c bellows.Clock, row, col int) float32
 // AmountMax is the most that a task adds to a value of counts, free or words.
 const AmountMax = 9
 
-// Amount is what the task of a unit adds to its split's column of a row of counts or free; 0 leaves it alone.
+// Amount returns what the task of a unit adds to its split's column of a row of counts or free; 0 leaves it alone.
 func (j *Job) Amount(t bellows.TableID, u bellows.Unit, row int) int32 {
 	if !j.has(t, u, row) {
 		return 0
@@ -290,7 +290,7 @@ func (j *Job) amount(t bellows.TableID, s bellows.SplitID, c bellows.Clock, row 
 	return int32(h>>8%AmountMax) + 1
 }
 
-// StateAdd is the row of state whose column 1 the task of a unit adds to, and how much; 0: nothing. Often it is one that
+// StateAdd returns the row of state whose column 1 the task of a unit adds to, and how much; 0: nothing. Often it is one that
 // the next split leases in the same clock.
 func (j *Job) StateAdd(u bellows.Unit) (row int, amount int32) {
 	if row, amount = j.stateAdd(u.Split, u.Clock); !j.has(State, u, row) {
@@ -314,7 +314,7 @@ type LeaseOf struct {
 	Mode      wire.Mode
 }
 
-// Leases are what the task of a unit leases, in ascending order: mostly its block of the stratum, split + clock. One unit of a clock does.
+// Leases returns what the task of a unit leases, in ascending order: mostly its block of the stratum, split + clock. One unit of a clock does.
 func (j *Job) Leases(u bellows.Unit) []LeaseOf {
 	s, c := u.Split, u.Clock
 	h := j.draw(drawLease, s, c, 0)
@@ -346,7 +346,7 @@ func ascending(a, b LeaseOf) []LeaseOf {
 	return []LeaseOf{a, b}
 }
 
-// Leased is column 0 of a row after the task has changed it under its exclusive lease. The order of
+// Leased returns column 0 of a row after the task has changed it under its exclusive lease. The order of
 // two tasks shows in the result, which float32 holds exactly.
 func Leased(before float32, s bellows.SplitID, c bellows.Clock) float32 {
 	return float32((int(before)*31 + int(s)*1009 + int(c)*17 + 1) % 65521)

@@ -53,7 +53,7 @@ type Version struct {
 	squares [2]float32
 }
 
-// NewOracle is the model of a job before its first record.
+// NewOracle returns the model of a job before its first record.
 func NewOracle(j *Job) *Oracle {
 	o := &Oracle{job: j, DoneAt: make([][SplitsMax]Step, 1), weights: j.initial(Weights)}
 	if j.Schemas[Weights].Rule.Name == "adagrad" {
@@ -68,10 +68,10 @@ func NewOracle(j *Job) *Oracle {
 	return o
 }
 
-// Again is the model of the same job in its next life, which goes on from here and counts its commits from 1.
+// Again returns the model of the same job in its next life, which goes on from here and counts its commits from 1.
 func (o *Oracle) Again() *Oracle { return o.AgainAt(bellows.CommitNumber(len(o.Log))) }
 
-// AgainAt is Again for a life that goes on from a commit: what came after it has not been.
+// AgainAt returns Again for a life that goes on from a commit: what came after it has not been.
 func (o *Oracle) AgainAt(at bellows.CommitNumber) *Oracle {
 	n := NewOracle(o.job)
 	n.DoneAt[0] = o.DoneAt[at]
@@ -91,7 +91,7 @@ func (o *Oracle) AgainAt(at bellows.CommitNumber) *Oracle {
 	return n
 }
 
-// KeptAt is what the tables show that were kept by the last record up to a commit that says so; 0: none does.
+// KeptAt returns what the tables show that were kept by the last record up to a commit that says so; 0: none does.
 func (o *Oracle) KeptAt(at bellows.CommitNumber) bellows.CommitNumber {
 	for ; at > 0; at-- {
 		if o.Log[at-1].control.Kind == bellows.KeepTables {
@@ -111,7 +111,7 @@ func (o *Oracle) Counts(id bellows.FlushID) bool {
 	return slices.ContainsFunc(o.Log, func(k known) bool { return k.flush == id })
 }
 
-// Touched is the newest record up to a commit that has something for a partition; 0: there is none.
+// Touched returns the newest record up to a commit that has something for a partition; 0: there is none.
 func (o *Oracle) Touched(p bellows.PartitionRef, upTo bellows.CommitNumber) bellows.CommitNumber {
 	for i := int(upTo) - 1; i >= 0; i-- {
 		k := &o.Log[i]
@@ -145,7 +145,7 @@ func (o *Oracle) Forget(after bellows.CommitNumber) {
 	}
 }
 
-// Done is how many units each split has committed.
+// Done returns how many units each split has committed.
 func (o *Oracle) Done() *[SplitsMax]Step { return &o.DoneAt[len(o.Log)] }
 
 // Record takes a record that the controller sends, to the first lane or to another.
@@ -210,10 +210,10 @@ func (o *Oracle) learn(number bellows.CommitNumber, units []bellows.Unit) {
 	}
 }
 
-// Last is the newest of some versions.
+// Last returns the newest of some versions.
 func Last(v []Version) Version { return v[len(v)-1] }
 
-// At is the place of the version that a commit number shows.
+// At returns the place of the version that a commit number shows.
 func At(v []Version, n bellows.CommitNumber) int {
 	i := len(v) - 1
 	for v[i].commit > n {
@@ -222,7 +222,7 @@ func At(v []Version, n bellows.CommitNumber) int {
 	return i
 }
 
-// Complete is how many clocks all splits have committed up to a commit.
+// Complete returns how many clocks all splits have committed up to a commit.
 func (o *Oracle) Complete(n bellows.CommitNumber) bellows.Clock {
 	complete := bellows.Clock(o.job.Clocks)
 	for s := range o.job.Splits {
@@ -231,7 +231,7 @@ func (o *Oracle) Complete(n bellows.CommitNumber) bellows.Clock {
 	return complete
 }
 
-// whole is how many units each split has committed up to a commit, of the clocks that all splits have.
+// whole returns how many units each split has committed up to a commit, of the clocks that all splits have.
 func (o *Oracle) whole(n bellows.CommitNumber) (done [SplitsMax]Step) {
 	complete := o.Complete(n)
 	for s := range o.job.Splits {
@@ -240,7 +240,7 @@ func (o *Oracle) whole(n bellows.CommitNumber) (done [SplitsMax]Step) {
 	return done
 }
 
-// Table is a table after exactly the commits up to n, what BSP shows of them, in the values that it holds.
+// Table returns a table after exactly the commits up to n, what BSP shows of them, in the values that it holds.
 func (o *Oracle) Table(t bellows.TableID, n bellows.CommitNumber) []float32 {
 	j := o.job
 	switch t {
@@ -272,7 +272,7 @@ func (o *Oracle) Table(t bellows.TableID, n bellows.CommitNumber) []float32 {
 	return v
 }
 
-// Slots is the rule's memory of a table after exactly the commits up to n, slot by slot.
+// Slots returns the rule's memory of a table after exactly the commits up to n, slot by slot.
 func (o *Oracle) Slots(t bellows.TableID, n bellows.CommitNumber) [][]float32 {
 	switch {
 	case t != Weights || o.squares == nil:
@@ -303,7 +303,7 @@ func (o *Oracle) states(n bellows.CommitNumber) []float32 {
 	return v
 }
 
-// Columns is what splits add to a table whose columns are theirs.
+// Columns returns what splits add to a table whose columns are theirs.
 func (j *Job) Columns(t bellows.TableID) prefix {
 	if t == Counts {
 		return j.countPrefix
@@ -311,7 +311,7 @@ func (j *Job) Columns(t bellows.TableID) prefix {
 	return j.freePrefix
 }
 
-// Total is column 1 of a row of state, when each split has added so many units.
+// Total returns column 1 of a row of state, when each split has added so many units.
 func (j *Job) Total(row int, done *[SplitsMax]Step) int32 {
 	sum := int32(0)
 	for s := range j.Splits {
@@ -320,7 +320,7 @@ func (j *Job) Total(row int, done *[SplitsMax]Step) int32 {
 	return sum
 }
 
-// OwnTotal is what one split has added to column 1 of a row of state in its first units.
+// OwnTotal returns what one split has added to column 1 of a row of state in its first units.
 func (j *Job) OwnTotal(row int, s bellows.SplitID, n Step) int32 {
 	return j.statePrefix[s][row][n]
 }

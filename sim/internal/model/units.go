@@ -20,7 +20,7 @@ const SplitsDivided = 8
 // Step counts the units of a split from the job's beginning.
 type Step int32
 
-// Units is into how many units the clock of a split is divided.
+// Units returns into how many units the clock of a split is divided.
 func (j *Job) Units(s bellows.SplitID, c bellows.Clock) int {
 	if !j.Divided {
 		return 1
@@ -42,13 +42,13 @@ func (j *Job) divide() {
 	}
 }
 
-// Steps is how many units the first clocks of a split have.
+// Steps returns how many units the first clocks of a split have.
 func (j *Job) Steps(s int, clocks bellows.Clock) Step { return j.steps[s][max(0, clocks)] }
 
-// ClocksIn is how many clocks the first units of a split make complete.
+// ClocksIn returns how many clocks the first units of a split make complete.
 func (j *Job) ClocksIn(s int, n Step) bellows.Clock { return j.clocks[s][n] }
 
-// Step is how many units of the split come before a unit; false: there is no such unit.
+// Step returns how many units of the split come before a unit; false: there is no such unit.
 func (j *Job) Step(u bellows.Unit) (Step, bool) {
 	if int(u.Split) >= j.Splits || u.Clock < 0 || int(u.Clock) >= j.Clocks {
 		return 0, false
@@ -62,7 +62,7 @@ func (j *Job) Step(u bellows.Unit) (Step, bool) {
 	return 0, false
 }
 
-// Saves is how often in six ticks a controller of the job is saved: more often where that may be in the middle of a clock.
+// Saves returns how often in six ticks a controller of the job is saved: more often where that may be in the middle of a clock.
 func (j *Job) Saves() int {
 	if j.Divided {
 		return 4
@@ -70,7 +70,7 @@ func (j *Job) Saves() int {
 	return 1
 }
 
-// Share is which of how many units of its clock a unit is. One that has all items of a clock is the only one.
+// Share returns which of how many units of its clock a unit is. One that has all items of a clock is the only one.
 func (j *Job) Share(u bellows.Unit) (i, n int) {
 	if !j.Divided {
 		return 0, 1
@@ -85,7 +85,7 @@ func (j *Job) Share(u bellows.Unit) (i, n int) {
 	return i, n
 }
 
-// whose is which of n units of a clock has to do with a row of a table. To rows of sums several may add (has).
+// whose returns which of n units of a clock has to do with a row of a table. To rows of sums several may add (has).
 func whose(t bellows.TableID, s bellows.SplitID, c bellows.Clock, row, n int) int {
 	return (row + int(t) + int(c)) % n
 }

@@ -27,7 +27,7 @@ func (j *Job) wordSchema(partitions int, c table.Consistency) table.Schema {
 	return s
 }
 
-// WordDelta is what a task that adds so much says to the table: a rule that steps against it adds it.
+// WordDelta returns what a task that adds so much says to the table: a rule that steps against it adds it.
 func (j *Job) WordDelta(amount int32) float32 {
 	if !j.WordsAdd() {
 		return -float32(amount)
@@ -38,7 +38,7 @@ func (j *Job) WordDelta(amount int32) float32 {
 // WordsAdd reports whether the rule of words adds, and no more.
 func (j *Job) WordsAdd() bool { return j.Schemas[Words].Rule.Name == "" }
 
-// Word is the key of a row.
+// Word returns the key of a row.
 func (j *Job) Word(row int) bellows.Key { return bellows.Key(random.Finish(j.Shape<<32 | uint64(row))) }
 
 // vocabulary is how many rows of words a split reads again and again.
@@ -53,7 +53,7 @@ func (j *Job) Vocabulary(s bellows.SplitID, to []bellows.RowID) []bellows.RowID 
 	return to
 }
 
-// WordAmount is what the task of a unit adds to its split's column of a row of words; 0 leaves it alone.
+// WordAmount returns what the task of a unit adds to its split's column of a row of words; 0 leaves it alone.
 func (j *Job) WordAmount(u bellows.Unit, row int) int32 {
 	if !j.has(Words, u, row) {
 		return 0
@@ -83,10 +83,10 @@ func (j *Job) WordDeltas(u bellows.Unit, list []bellows.Key, deltas []float32) (
 	return list, deltas
 }
 
-// WordAdded is how much a split has added to its column of a row in its first units.
+// WordAdded returns how much a split has added to its column of a row in its first units.
 func (j *Job) WordAdded(s, row int, n Step) int32 { return j.wordPrefix[s][row][n] }
 
-// Words is a partition of words after exactly the commits up to n, given which keys are its own: the keys that
+// Words returns a partition of words after exactly the commits up to n, given which keys are its own: the keys that
 // visible commits have touched, ascending, and their rows.
 func (o *Oracle) Words(n bellows.CommitNumber, own func(bellows.Key) bool) (list []bellows.Key, values []float32) {
 	j, done := o.job, o.DoneAt[n]
@@ -108,7 +108,7 @@ func (o *Oracle) Words(n bellows.CommitNumber, own func(bellows.Key) bool) (list
 	return list, values
 }
 
-// wordsByKey is the rows of words in the order of their keys.
+// wordsByKey returns the rows of words in the order of their keys.
 func (j *Job) wordsByKey() []int {
 	rows := make([]int, WordRows)
 	for row := range rows {
@@ -118,7 +118,7 @@ func (j *Job) wordsByKey() []int {
 	return rows
 }
 
-// WordSlots is the rule's memory of the same rows, slot by slot: what the last update of each was. Under BSP that is what came of the last
+// WordSlots returns the rule's memory of the same rows, slot by slot: what the last update of each was. Under BSP that is what came of the last
 // clock that touched it, else of the last commit.
 func (o *Oracle) WordSlots(n bellows.CommitNumber, list []bellows.Key) [][]float32 {
 	j := o.job
@@ -174,7 +174,7 @@ func (o *Oracle) lastCommit(row int, n bellows.CommitNumber, to []float32) {
 	}
 }
 
-// wordMemory is the rule's memory of all rows of words after a commit, for the life that goes on from there.
+// wordMemory returns the rule's memory of all rows of words after a commit, for the life that goes on from there.
 func (o *Oracle) wordMemory(at bellows.CommitNumber) []float32 {
 	j := o.job
 	if j.WordsAdd() || j.Schemas[Words].Consistency == table.BSP {

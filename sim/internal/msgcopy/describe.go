@@ -8,7 +8,7 @@ import (
 	"bellows/link/wire"
 )
 
-// Describe is a message in one line: the long ones in short, the others with all that they say.
+// Describe returns a message in one line: the long ones in short, the others with all that they say.
 func Describe(m wire.Message) string {
 	switch m := m.(type) {
 	case *wire.Push:

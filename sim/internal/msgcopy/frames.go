@@ -11,7 +11,7 @@ import (
 // senders are memory for frames.
 var senders = sync.Pool{New: func() any { return new(wire.Batch) }}
 
-// Encode is a message as frames: several where it is longer than a part may be, whose length its digest decides. The
+// Encode returns a message as frames: several where it is longer than a part may be, whose length its digest decides. The
 // message stays its sender's.
 // Values of tables travel in the formats.
 func Encode(e wire.Envelope, digest uint64, formats []vec.Format) (frames [][]byte) {
@@ -30,7 +30,7 @@ func Encode(e wire.Envelope, digest uint64, formats []vec.Format) (frames [][]by
 	return frames
 }
 
-// Decode is what a receiver makes of the next frame of a connection: no message while parts of it must follow.
+// Decode returns what a receiver makes of the next frame of a connection: no message while parts of it must follow.
 func Decode(j *wire.Joiner, frame []byte) (wire.Envelope, error) {
 	h, err := wire.ParseHeader(frame)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 // batches are memory for payloads.
 var batches = sync.Pool{New: func() any { return new(wire.Batch) }}
 
-// Copy is an envelope as it arrives on another node, what the codec makes of its message, sharing no memory with that; and the
+// Copy returns an envelope as it arrives on another node, what the codec makes of its message, sharing no memory with that; and the
 // Digest of what was copied. It panics where the message cannot be written, and says why what was written cannot be read.
 func Copy(e wire.Envelope) (got wire.Envelope, digest uint64, err error) {
 	b := batches.Get().(*wire.Batch)
@@ -30,7 +30,7 @@ func Copy(e wire.Envelope) (got wire.Envelope, digest uint64, err error) {
 	return got, digestOf(kind, pieces), err
 }
 
-// Clone is Copy for a message that has come over before.
+// Clone returns Copy for a message that has come over before.
 func Clone(m wire.Message) wire.Message {
 	e, _, err := Copy(wire.Envelope{Message: m})
 	if err != nil {
@@ -39,7 +39,7 @@ func Clone(m wire.Message) wire.Message {
 	return e.Message
 }
 
-// Digest is a hash of a message's kind and payload; 0 for one that never travels.
+// Digest returns a hash of a message's kind and payload; 0 for one that never travels.
 func Digest(m wire.Message) uint64 {
 	if (wire.Envelope{Message: m}).Kind() == 0 {
 		return 0
@@ -49,7 +49,7 @@ func Digest(m wire.Message) uint64 {
 	return digestOf(written(b, m))
 }
 
-// Size is the bytes of a message's frame.
+// Size returns the bytes of a message's frame.
 func Size(m wire.Message) int {
 	b := batches.Get().(*wire.Batch)
 	defer batches.Put(b)
@@ -69,7 +69,7 @@ func written(b *wire.Batch, m wire.Message) (kind uint8, pieces [][]byte) {
 	return kind, pieces
 }
 
-// digestOf is the same however a payload is divided.
+// digestOf returns the same however a payload is divided.
 func digestOf(kind uint8, pieces [][]byte) uint64 {
 	d := Hash(kind)
 	switch len(pieces) {

@@ -6,7 +6,7 @@ import (
 	"bellows/link/wire"
 )
 
-// Payload is the bytes that a message's frame has behind its header; false: the message cannot be written.
+// Payload returns the bytes that a message's frame has behind its header; false: the message cannot be written.
 func Payload(m wire.Message) (kind uint8, payload []byte, ok bool) {
 	b := batches.Get().(*wire.Batch)
 	defer batches.Put(b)

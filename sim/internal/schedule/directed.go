@@ -13,7 +13,7 @@ const (
 	DirectedClients = 4
 )
 
-// Directed is the schedule of a seed in which nothing befalls the job by itself: whoever plays it says what does (package grid). What the job computes and in which order, its
+// Directed returns the schedule of a seed in which nothing befalls the job by itself: whoever plays it says what does (package grid). What the job computes and in which order, its
 // limits and the times of its messages are drawn as in any other. ahead: splits are dispatched several clocks ahead; complete: the last server has a client, too;
 // divided: the job divides clocks, else it may.
 func Directed(seed uint64, ahead, complete, divided bool) *Schedule {

@@ -34,7 +34,7 @@ func (e *Entry) Made(r *route.Route) bool {
 	return takes
 }
 
-// Empties is where the splits of a client that leaves go, in their order: to clients that stay. last: there is none.
+// Empties returns where the splits of a client that leaves go, in their order: to clients that stay. last: there is none.
 func (e *Entry) Empties(r *route.Route, removed []wire.Address) (moves iter.Seq2[bellows.SplitID, bellows.NodeID], last bool) {
 	others := slices.DeleteFunc(slices.Clone(r.Clients()), func(a wire.Address) bool { return a == e.Actor || slices.Contains(removed, a) })
 	return func(yield func(bellows.SplitID, bellows.NodeID) bool) {

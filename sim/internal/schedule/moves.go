@@ -67,7 +67,7 @@ func (s *Schedule) Meddles() (how string, some bool) {
 	return meddlings[s.moving.IntN(len(meddlings))], true
 }
 
-// MovesKept are partitions that are to move when the driver has kept the tables, in some lives in which others do.
+// MovesKept returns partitions that are to move when the driver has kept the tables, in some lives in which others do.
 func (s *Schedule) MovesKept() (list []Shift) {
 	if len(s.Shifts) == 0 {
 		return nil

@@ -118,7 +118,7 @@ func (s *Schedule) DrawLife() {
 // Never is a clock, or a time, that does not come.
 const Never bellows.Clock = 1 << 20
 
-// Bound is the staleness of a table for a task of a clock.
+// Bound returns the staleness of a table for a task of a clock.
 func (s *Schedule) Bound(t bellows.TableID, c bellows.Clock) table.Consistency {
 	if t == model.Counts && c > s.TurnAt {
 		return s.TurnTo
@@ -177,7 +177,7 @@ func (s *Schedule) drawLinks() {
 	}
 }
 
-// upTo is 0 one time in four, else anything up to the most.
+// upTo returns 0 one time in four, else anything up to the most.
 func (s *Schedule) upTo(most int) int {
 	if most == 0 || s.Rng.IntN(4) == 0 {
 		return 0

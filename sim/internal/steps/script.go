@@ -120,13 +120,13 @@ func (w *Life) Draw(t *client.Task, node bellows.NodeID, c *client.Client, fx *c
 	return s
 }
 
-// Len is how many steps the task has.
+// Len returns how many steps the task has.
 func (s *Script) Len() int { return len(s.steps) }
 
-// At is how many of them it has taken.
+// At returns how many of them it has taken.
 func (s *Script) At() int { return s.at }
 
-// Leases is how many leases it has got.
+// Leases returns how many leases it has got.
 func (s *Script) Leases() int { return len(s.slabs) }
 
 // Take takes the next step, and reports whether it could.
@@ -138,7 +138,7 @@ func (s *Script) Take() bool {
 	return true
 }
 
-// Sum is the hash of all that the task has read.
+// Sum returns the hash of all that the task has read.
 func (s *Script) Sum() uint64 { return uint64(s.sum) }
 
 func (s *Script) String() string { return s.see.String() }

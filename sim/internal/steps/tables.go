@@ -54,7 +54,7 @@ func prefetch(s *Script) bool {
 	return true
 }
 
-// zeros is memory for a step that takes no other of it.
+// zeros returns memory for a step that takes no other of it.
 func (w *Life) zeros(n int) []float32 {
 	w.numbers = slices.Grow(w.numbers[:0], n)[:n]
 	clear(w.numbers)

@@ -99,7 +99,7 @@ func (l *link[N]) forget() {
 	l.pipe, l.arrived = l.pipe[:0], 0
 }
 
-// standing is what happens only if the connection stands until then.
+// standing returns what happens only if the connection stands until then.
 func (l *link[N]) standing(do func()) func() {
 	epoch := l.epoch
 	return func() {
@@ -119,7 +119,7 @@ func (l *link[N]) send(e wire.Envelope) {
 	}
 }
 
-// pump has this end write soon: meanwhile more may be posted, some of which overtakes.
+// pump lets this end write soon: meanwhile more may be posted, some of which overtakes.
 func (l *link[N]) pump() {
 	if !l.pumping && !l.busy && l.up {
 		l.pumping = true
@@ -148,7 +148,7 @@ func (l *link[N]) turn() {
 	}
 }
 
-// afterFrame is what happens when a frame has been written: the same for all of a connection.
+// afterFrame returns what happens when a frame has been written: the same for all of a connection.
 func (l *link[N]) afterFrame() func() {
 	if l.written == nil {
 		epoch := l.epoch
@@ -164,7 +164,7 @@ func (l *link[N]) afterFrame() func() {
 	return l.written
 }
 
-// size is the bytes of a frame.
+// size returns the bytes of a frame.
 func (l *link[N]) size(f frame) int {
 	if f.bytes != nil {
 		return len(f.bytes)
@@ -172,7 +172,7 @@ func (l *link[N]) size(f frame) int {
 	return msgcopy.Size(f.envelope.Message)
 }
 
-// next is the next frame to write, in production's order: the session's own words, what is urgent, and then the rest.
+// next returns the next frame to write, in production's order: the session's own words, what is urgent, and then the rest.
 func (l *link[N]) next() (frame, bool) {
 	if l.hello {
 		l.hello = false
@@ -452,7 +452,7 @@ func (l *link[N]) die() {
 	l.tellBack()
 }
 
-// tellBack has the other end learn that its connection has ended, if it can.
+// tellBack lets the other end learn that its connection has ended, if it can.
 func (l *link[N]) tellBack() {
 	if other := l.back; other.up && !other.dead && !l.to.Vanished() && !other.mute() {
 		l.w.After(1+l.w.Rng.Int64N(5), other.from, other.standing(func() { other.breaks("connection reset by peer") }))

@@ -5,12 +5,12 @@ import (
 	"bellows/sim/internal/msgcopy"
 )
 
-// frames is a message as it travels: several where it is long.
+// frames returns a message as it travels: several where it is long.
 func (w *Network[N]) frames(e wire.Envelope) [][]byte {
 	return msgcopy.Encode(e, w.sent[e.Message], w.Formats)
 }
 
-// copied is a message as another node gets it, and its digest.
+// copied returns a message as another node gets it, and its digest.
 func (w *Network[N]) copied(e wire.Envelope) (wire.Envelope, uint64) {
 	got, digest, err := msgcopy.Copy(e)
 	w.verifySent(e, digest)

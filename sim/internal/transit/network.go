@@ -92,7 +92,7 @@ func (w *Network[N]) Connect(nodes []N) [][]*Pair[N] {
 	return all
 }
 
-// pair is both ends of all connections between two nodes.
+// pair returns both ends of all connections between two nodes.
 func (w *Network[N]) pair(a, b N) (at, back *Pair[N]) {
 	at, back = w.end(a, b), w.end(b, a)
 	for i, l := range at.links {
@@ -120,7 +120,7 @@ func (w *Network[N]) prepare(l *link[N]) {
 	}
 }
 
-// shortMost is how many bytes a short message has, here and there another number, since the tables of schedules are small. Where messages pass through the codec none may be that could
+// shortMost returns how many bytes a short message has, here and there another number, since the tables of schedules are small. Where messages pass through the codec none may be that could
 // travel in parts.
 func (w *Network[N]) shortMost(from, to bellows.NodeID) int {
 	if w.Codec {

@@ -27,10 +27,10 @@ type Pair[N Node] struct {
 	process  uint64 // of this end: no other has the number
 }
 
-// From is the node whose end this is.
+// From returns the node whose end this is.
 func (p *Pair[N]) From() N { return p.from }
 
-// To is the other node.
+// To returns the other node.
 func (p *Pair[N]) To() N { return p.to }
 
 // Lost reports whether the node knows that the other is lost, and what it was told.
@@ -155,7 +155,7 @@ func (p *Pair[N]) Reset(sever bool) {
 // Garble damages the next frame of a connection.
 func (p *Pair[N]) Garble() { p.one()[0].garble = true }
 
-// targets are the connections that a fault concerns: one, or all.
+// targets returns the connections that a fault concerns: one, or all.
 func (p *Pair[N]) targets() []*link[N] {
 	if len(p.links) > 1 && p.w.Rng.IntN(2) == 0 {
 		return p.one()
@@ -163,7 +163,7 @@ func (p *Pair[N]) targets() []*link[N] {
 	return p.links
 }
 
-// one is any of the connections.
+// one returns any of the connections.
 func (p *Pair[N]) one() []*link[N] {
 	if len(p.links) == 1 {
 		return p.links
@@ -184,7 +184,7 @@ func (p *Pair[N]) lost(reason string) {
 // Pairs are a node's ends of its connections with the others, by their numbers.
 type Pairs[N Node] []*Pair[N]
 
-// To is the end of those with another node; nil: there are none.
+// To returns the end of those with another node; nil: there are none.
 func (p Pairs[N]) To(peer bellows.NodeID) *Pair[N] {
 	if int(peer) >= len(p) {
 		return nil
@@ -192,7 +192,7 @@ func (p Pairs[N]) To(peer bellows.NodeID) *Pair[N] {
 	return p[peer]
 }
 
-// All are those that there are.
+// All returns those that there are.
 func (p Pairs[N]) All() iter.Seq[*Pair[N]] {
 	return func(yield func(*Pair[N]) bool) {
 		for _, one := range p {

@@ -18,7 +18,7 @@ type visit[N Node] struct {
 	over  bool
 }
 
-// Visit has a node call all others that are there, of so many, but those that are gone.
+// Visit lets a node call all others that are there, of so many, but those that are gone.
 func (w *Network[N]) Visit(from N, nodes []N, gone []bellows.NodeID) {
 	c := join.Cluster{Self: from.ID(), Nodes: int(from.ID()) + 1, Connections: w.Connections, Gone: gone}
 	v := &visit[N]{Joining: join.New(c, make([]string, c.Nodes), w.Times, w.Now), w: w, from: from, nodes: nodes, met: make([]bool, c.Nodes)}
@@ -52,7 +52,7 @@ func (v *visit[N]) step(do func(*join.Effects)) {
 	}
 }
 
-// way is how long a call takes there, or back.
+// way returns how long a call takes there, or back.
 func (v *visit[N]) way() int64 { return v.w.Visiting.Int64N(4) }
 
 // dial makes a call, unless nobody hears it.

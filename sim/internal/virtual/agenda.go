@@ -21,13 +21,13 @@ func (a turn) before(b turn) bool {
 	return a.at < b.at || a.at == b.at && int32(a.order-b.order) < 0
 }
 
-// Now is the time.
+// Now returns the time.
 func (a *Agenda[E]) Now() int64 { return a.now }
 
-// Len is the number of events to come.
+// Len returns the number of events to come.
 func (a *Agenda[E]) Len() int { return len(a.heap) }
 
-// Soonest is when the next event is due, if there is one.
+// Soonest returns when the next event is due, if there is one.
 func (a *Agenda[E]) Soonest() (at int64, ok bool) {
 	if len(a.heap) == 0 {
 		return 0, false

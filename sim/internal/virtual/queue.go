@@ -65,7 +65,7 @@ func (q *Queue[N]) Next() (e Event[N], ok bool) {
 	return e, true
 }
 
-// soonest is the first event of the lists, plus 1; 0: they are empty. All of them are at most nearMillis away.
+// soonest returns the first event of the lists, plus 1; 0: they are empty. All of them are at most nearMillis away.
 func (q *Queue[N]) soonest() uint32 {
 	if q.nearby == 0 {
 		return 0

@@ -71,7 +71,7 @@ func (t *Task) version(promise string, read func() string, list []model.Version,
 	return true
 }
 
-// place is where the first version from some place on is that a test finds, or -1.
+// place returns where the first version from some place on is that a test finds, or -1.
 func place(list []model.Version, from int, is func(model.Version) bool) int {
 	for i := from; i < len(list); i++ {
 		if is(list[i]) {

@@ -57,7 +57,7 @@ type blockBefore struct {
 	at wire.Need
 }
 
-// New is a witness who has seen nothing.
+// New returns a witness who has seen nothing.
 func New(s *schedule.Schedule, o *model.Oracle, violated func(string, ...any)) *Witness {
 	return &Witness{Schedule: s, oracle: o, violated: violated}
 }
@@ -72,7 +72,7 @@ type Task struct {
 	cells [2]float32
 }
 
-// Task is a task that begins on a node.
+// Task returns a task that begins on a node.
 func (w *Witness) Task(u bellows.Unit, n bellows.NodeID) Task {
 	t := Task{w: w, unit: u, node: n}
 	t.step, _ = w.Job.Step(u)
@@ -88,12 +88,12 @@ func (t *Task) Adds(tab bellows.TableID) { t.added[tab] = true }
 // Cells notes what the task has read in the two rows of sums that its deltas depend on.
 func (t *Task) Cells(own, other float32) { t.cells = [2]float32{own, other} }
 
-// SumDelta is the task's delta for a row of sums.
+// SumDelta returns the task's delta for a row of sums.
 func (t *Task) SumDelta(row int) [model.SumWidth]float32 {
 	return t.sumDelta(row, t.cells[0], t.cells[1])
 }
 
-// sumDelta is what the task adds to a row of sums when it has read that in its two cells.
+// sumDelta returns what the task adds to a row of sums when it has read that in its two cells.
 func (t *Task) sumDelta(row int, own, other float32) (d [model.SumWidth]float32) {
 	for col := range d {
 		d[col] = t.w.Job.SumDelta(t.unit, row, col, own, other)
@@ -129,7 +129,7 @@ func (t *Task) seen() *seen {
 	return &t.w.splits[t.unit.Split]
 }
 
-// mustSee is how many units of every split the task must see in a table (P4 and Litz).
+// mustSee returns how many units of every split the task must see in a table (P4 and Litz).
 func (t *Task) mustSee(tab bellows.TableID) [model.SplitsMax]model.Step {
 	need := t.w.oracle.DoneAt[t.w.oracle.Dispatched[t.unit.Split][t.unit.Clock]]
 	bound := t.w.Bound(tab, t.unit.Clock)
@@ -145,7 +145,7 @@ func (t *Task) mustSee(tab bellows.TableID) [model.SplitsMax]model.Step {
 	return need
 }
 
-// maySee is how many units of every split the task may see in a table.
+// maySee returns how many units of every split the task may see in a table.
 func (t *Task) maySee(tab bellows.TableID) [model.SplitsMax]model.Step {
 	if t.w.Bound(tab, t.unit.Clock) == table.BSP {
 		return t.mustSee(tab)

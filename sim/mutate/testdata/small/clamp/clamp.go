@@ -22,7 +22,7 @@ func Finish(done chan bool) {
 	close(done)
 }
 
-// Greet is called by nobody.
+// Greet returns called by nobody.
 func Greet() string {
 	return "good" + " day"
 }
