@@ -67,7 +67,7 @@ func (b *bench) record(n bellows.CommitNumber, clock bool, held ...prepare.Held)
 	}
 	if clock {
 		unit := bellows.Unit{Clock: b.shard.Progress().Complete() + 1, Items: bellows.Range{End: 1}}
-		_, err := b.shard.Commit([]wire.Result{{Unit: unit}})
+		_, err := b.shard.CountUnits([]wire.Result{{Unit: unit}})
 		require.NoError(b.t, err)
 		require.NoError(b.t, b.shard.Reach(&b.fx))
 		b.finish()
@@ -114,7 +114,7 @@ func TestAFlushClosesWithItsLastChunk(t *testing.T) {
 	}
 }
 
-// TestClientsAreToldOfWhatShows has a flush of which some shows at once, and some with its clock.
+// TestClientsAreToldOfWhatShows makes a flush of which some shows at once, and some with its clock.
 func TestClientsAreToldOfWhatShows(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 9)

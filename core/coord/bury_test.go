@@ -62,7 +62,8 @@ func (d *three) Restore(s []float64) error { d.done = int(s[0]); return nil }
 func (d *desk) sends(client, clock, seq int, rows int64) {
 	m := wire.New[wire.Done]()
 	m.Flush = bellows.FlushID{Client: bellows.NodeID(client), Incarnation: 1, Seq: uint64(seq)}
-	m.Append(bellows.Unit{Split: bellows.SplitID(client - 1), Clock: bellows.Clock(clock), Items: bellows.Range{End: 1}}, nil)
+	u := bellows.Unit{Split: bellows.SplitID(client - 1), Clock: bellows.Clock(clock), Items: bellows.Range{End: 1}}
+	m.Append(u, nil)
 	m.Sent = append(m.Sent, audit.Sent{Rows: rows, Bits: audit.Sum(100 * rows)})
 	d.deliver(wire.ClientAt(bellows.NodeID(client)), m)
 }

@@ -104,8 +104,9 @@ func (c *Controller) begin(fx *Effects) {
 func (c *Controller) takeReady(n bellows.NodeID, job bellows.Fingerprint, fx *Effects) {
 	c.roster.Ready(n)
 	if want := c.cfg.Fingerprint; want != (bellows.Fingerprint{}) && job != want && !c.ending.Begun() {
-		c.end(&Outcome{Kind: bellows.Config, Reason: fmt.Sprintf(
-			"node %d has made another job than node %d: what differs is %s", n, c.cfg.Controller.Node, want.Differs(job))}, fx)
+		reason := fmt.Sprintf("node %d has made another job than node %d: what differs is %s",
+			n, c.cfg.Controller.Node, want.Differs(job))
+		c.end(&Outcome{Kind: bellows.Config, Reason: reason}, fx)
 	}
 	c.begin(fx)
 }

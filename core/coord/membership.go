@@ -82,8 +82,8 @@ func (c *membership) welcome(a wire.Address, whole []bellows.Control, fx *Effect
 		Begin: begin})
 }
 
-// CheckRemoval returns why actors that hold nothing cannot be removed now. If it returns nil, all of them can be removed
-// in this step, one after the other.
+// CheckRemoval returns why actors that hold nothing cannot be removed now. If it returns nil, all of them can be
+// removed in this step, one after the other.
 func (c *membership) CheckRemoval(actors []wire.Address, fx *Effects) error {
 	for _, a := range actors {
 		if err := c.roster.CheckRemoval(a); err != nil {

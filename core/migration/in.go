@@ -114,8 +114,8 @@ func (v *Migrations) TakeOffers(at *shard.Shard, closing bool, out *wire.Outbox)
 	return wire.Address{}, nil
 }
 
-// Report tells the owners of copies how far these have come here.
-func (v *Migrations) Report(out *wire.Outbox) {
+// TellOwners tells the owners of copies how far these have come here.
+func (v *Migrations) TellOwners(out *wire.Outbox) {
 	for _, p := range v.in {
 		if m := p.In.Target.Tell(); m != nil {
 			out.Send(v.self, p.In.Target.From, m)

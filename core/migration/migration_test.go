@@ -80,7 +80,7 @@ func pieces(list []wire.Envelope, kind uint8) (n int) {
 	return n
 }
 
-// carry has two lanes exchange messages until nothing is left, and returns the last report to the controller.
+// carry makes two lanes exchange messages until nothing is left, and returns the last report to the controller.
 func carry(t *testing.T, a, b *end) (last *wire.Prepared) {
 	t.Helper()
 	for range 100 {
@@ -94,7 +94,7 @@ func carry(t *testing.T, a, b *end) (last *wire.Prepared) {
 		}
 		_, err := b.moves.TakeOffers(b.shard, false, &b.out)
 		require.NoError(t, err)
-		b.moves.Report(&b.out)
+		b.moves.TellOwners(&b.out)
 		there, back := a.sent(), b.sent()
 		if len(there)+len(back) == 0 {
 			return last
@@ -157,7 +157,7 @@ func TestAPartitionMoves(t *testing.T) {
 		t.Fatalf("the last piece is %v", arrival)
 	}
 	require.NoError(t, copied.Serve())
-	b.moves.Report(&b.out)
+	b.moves.TellOwners(&b.out)
 	if b.moves.Incoming() != 0 || b.moves.Copy(p.Ref) != nil {
 		t.Error("the copy is kept after it is served")
 	}

@@ -22,7 +22,7 @@ type Limits = handoff.Limits
 // Invariants:
 //
 //   - A partition is copied to one lane at a time (TestBeginGivesUpTheCopyBefore).
-//   - A copy that is given up takes no memory (TestACopyThatIsGivenUpTakesNoMemory of package server).
+//   - A copy that is given up takes no memory (TestAbandonedCopyTakesNoMemory of package server).
 type Migrations struct {
 	self, controller wire.Address
 	limits           handoff.Limits

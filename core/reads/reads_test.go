@@ -81,7 +81,7 @@ func (d *desk) clock(n bellows.CommitNumber) {
 	d.shard.Number(n)
 	for split := range bellows.SplitID(2) {
 		u := bellows.Unit{Split: split, Items: bellows.Range{End: 1}}
-		_, err := d.shard.Commit([]wire.Result{{Unit: u}})
+		_, err := d.shard.CountUnits([]wire.Result{{Unit: u}})
 		require.NoError(d.t, err)
 	}
 	require.NoError(d.t, d.shard.Reach(&d.fx))
@@ -100,7 +100,7 @@ type flush struct{}
 
 func (flush) ID() bellows.FlushID { return bellows.FlushID{} }
 
-// TestAnswersWaitForTheGate has reads wait for a clock and for an exclusive lease.
+// TestAnswersWaitForTheGate makes reads wait for a clock and for an exclusive lease.
 func TestAnswersWaitForTheGate(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, reads.Config{Max: 9, Unread: 1000})

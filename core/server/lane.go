@@ -134,7 +134,7 @@ func (l *Lane) Step(batch []wire.Envelope, out *wire.Outbox) {
 			out.Send(l.cfg.Self, l.cfg.Controller, m)
 		}
 	}
-	l.moves.Report(out)
+	l.moves.TellOwners(out)
 	l.ending.Send(l, out)
 }
 

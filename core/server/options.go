@@ -93,7 +93,7 @@ const (
 	copiesMost = 1 << 30
 )
 
-// orDefault is the limits as they apply.
+// orDefault returns the limits as they apply.
 func (l Limits) orDefault() Limits {
 	l.Parked = cmp.Or(l.Parked, parkedMax)
 	l.RelayWords = cmp.Or(l.RelayWords, relayMost)

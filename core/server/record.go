@@ -25,7 +25,7 @@ func (l *Lane) takeRecord(from wire.Address, r *wire.Record, out *wire.Outbox) {
 		return
 	}
 	l.flushes.Count(r.Flush) // every lane learns of every flush, so that gaps close
-	completed, err := l.shard.Commit(r.Results)
+	completed, err := l.shard.CountUnits(r.Results)
 	if err != nil {
 		l.fault.breach(from, out, "record %d: %v", r.Number, err)
 		return

@@ -12,8 +12,8 @@ import (
 )
 
 // A lane goes by the route as its records make it. A client may have a newer one: what it asks or pushes by that waits
-// (package waitlist; TestWhatIsAheadOfTheRouteWaits). A message that names a partition at an older
-// generation is refused by wire.Stale: nothing of it is taken, and the client makes it again (TestWhoIsBehindTheRouteIsTold). A pair
+// (package waitlist; TestMessagesAheadOfRouteWait). A message that names a partition at an older
+// generation is refused by wire.Stale: nothing of it is taken, and the client makes it again (TestClientsWithOldRouteAreAnswered). A pair
 // that no route of the job has had is a breach of the protocol.
 //
 // A lane that is not in the first route begins with a message of the controller, after the record that adds it

@@ -34,7 +34,7 @@ func (l *Lane) takeCollect(from wire.Address, m *wire.Collect, out *wire.Outbox)
 			l.close(out)
 		}
 	}
-	l.ending.Ask(from, m, l.shard.Held())
+	l.ending.Ask(from, m, l.shard.Refs())
 }
 
 // CutNews returns what the lane's shell is to know of cuts since the last call: call it after each step.

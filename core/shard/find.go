@@ -16,7 +16,8 @@ func (s *Shard) Lookup(ref bellows.PartitionRef) *partition.Partition {
 }
 
 // Find returns the partition of a pair if this lane owns it at that generation. The error is route.ErrStale if
-// the partition has had another owner since, or this one anew: the sender has an older route. Any other error is of a pair that no route has had, which no peer names that keeps to the protocol.
+// the partition has had another owner since, or this one again: the sender has an older route. Any other error is of a
+// pair that no route has had, which no correct peer names.
 func (s *Shard) Find(p wire.Pair) (*partition.Partition, error) {
 	t, g := s.Lookup(p.Ref), s.cfg.Route.Owner(p.Ref).Generation
 	switch {

@@ -12,9 +12,9 @@ import (
 
 // Records that concern all partitions.
 
-// Commit counts the units that a record has finished. It reports whether a clock is complete now. It fails for a
+// CountUnits counts the units that a record has finished. It reports whether a clock is complete now. It fails for a
 // unit that no split can have done.
-func (s *Shard) Commit(results []wire.Result) (completed bool, err error) {
+func (s *Shard) CountUnits(results []wire.Result) (completed bool, err error) {
 	before := s.progress.Complete()
 	for i := range results {
 		u := results[i].Unit

@@ -174,8 +174,8 @@ func (s *Shard) Expects() bool {
 		slices.ContainsFunc(s.owned, func(p *partition.Partition) bool { return p.Awaited() && p.In.Lost == "" })
 }
 
-// Held returns the names of the partitions that have not gone.
-func (s *Shard) Held() []bellows.PartitionRef {
+// Refs returns the names of the partitions that have not gone.
+func (s *Shard) Refs() []bellows.PartitionRef {
 	refs := make([]bellows.PartitionRef, 0, len(s.owned))
 	for _, p := range s.owned {
 		if !p.Gone() {

@@ -123,12 +123,12 @@ func TestFind(t *testing.T) {
 	if err := s.Owns(wire.Pair{Ref: pair.Ref, Generation: 2}); err == nil || errors.Is(err, route.ErrStale) {
 		t.Errorf("at its next owner's generation: %v", err)
 	}
-	if got := s.Held(); len(got) != 3 || slices.Contains(got, pair.Ref) {
+	if got := s.Refs(); len(got) != 3 || slices.Contains(got, pair.Ref) {
 		t.Errorf("it holds %v", got)
 	}
 }
 
-// TestAwaiting has a shard wait for the state of two partitions: one comes, and the other leaves again.
+// TestAwaiting makes a shard wait for the state of two partitions: one comes, and the other leaves again.
 func TestAwaiting(t *testing.T) {
 	t.Parallel()
 	s := newShard(t)
@@ -187,14 +187,14 @@ func TestCommitCompletesClocks(t *testing.T) {
 		return []wire.Result{{Unit: bellows.Unit{Split: split, Clock: c, Items: bellows.Range{End: 1}}}}
 	}
 	s.Number(1)
-	if completed, err := s.Commit(done(0, 0)); completed || err != nil {
+	if completed, err := s.CountUnits(done(0, 0)); completed || err != nil {
 		t.Errorf("after one split: %v, %v", completed, err)
 	}
-	if _, err := s.Commit(done(0, 0)); err == nil {
+	if _, err := s.CountUnits(done(0, 0)); err == nil {
 		t.Error("it counts a unit twice")
 	}
 	s.Number(2)
-	completed, err := s.Commit(done(1, 0))
+	completed, err := s.CountUnits(done(1, 0))
 	if !completed || err != nil {
 		t.Errorf("after both splits: %v, %v", completed, err)
 	}

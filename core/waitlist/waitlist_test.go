@@ -30,7 +30,9 @@ func envelope(client bellows.NodeID, m wire.Message) wire.Envelope {
 func TestMessagesOfAClientStayInOrder(t *testing.T) {
 	t.Parallel()
 	l := waitlist.New(9, 100)
-	list := []wire.Envelope{envelope(1, pushOf(1)), envelope(2, &wire.Pull{}), envelope(1, &wire.Acquire{}), envelope(1, &wire.End{})}
+	list := []wire.Envelope{
+		envelope(1, pushOf(1)), envelope(2, &wire.Pull{}), envelope(1, &wire.Acquire{}), envelope(1, &wire.End{}),
+	}
 	for _, e := range list {
 		if got := l.Keep(e); got != waitlist.Kept {
 			t.Errorf("%T: %v", e.Message, got)
