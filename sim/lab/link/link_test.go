@@ -27,8 +27,6 @@ type site struct {
 	at     map[string]int64
 }
 
-const second = 1_000_000_000
-
 // newSite makes a node on each of some machines.
 func newSite(cfg Config) *site {
 	s := &site{at: map[string]int64{}}

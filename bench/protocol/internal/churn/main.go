@@ -128,7 +128,7 @@ func (c *churn) job(name string) error {
 			}
 		},
 		OnEpoch: func(e train.Epoch, _ node.Spent) {
-			if err := proof.Over(e.Number); err != nil {
+			if err := proof.EpochsOver(e.Number); err != nil {
 				wrong = append(wrong, err)
 			}
 		},
