@@ -209,3 +209,30 @@ func TestLateEndAfterCollect(t *testing.T) {
 		t.Errorf("%d lanes have closed, want 1", m.closed())
 	}
 }
+
+// TestClosedLaneAnswersNoReads parks a read and gives the lane, in one step, the record that admits it and all messages
+// that close the lane: the lane closes, and the read has no answer.
+func TestClosedLaneAnswersNoReads(t *testing.T) {
+	s := newScript(t, 0)
+	s.pull(1, wire.Pair{Ref: bellows.PartitionRef{Table: 1}, Generation: 1}, wire.Need{Commit: 1, Clock: bellows.NoClock})
+	records := wire.New[wire.Records]()
+	records.AppendControl(1, bellows.Control{Kind: bellows.KeepTables})
+	batch := []wire.Envelope{{From: controller, To: laneAt, Message: records}}
+	for _, from := range append(slices.Clone(clients), controller) {
+		batch = append(batch, wire.Envelope{From: from, To: laneAt, Message: &wire.End{}})
+	}
+	var out wire.Outbox
+	s.lane.Step(batch, &out)
+	closed := false
+	for _, e := range out.Envelopes {
+		switch e.Message.(type) {
+		case *wire.Rows:
+			t.Errorf("the closed lane sends %s to %v", describe(e.Message), e.To)
+		case *wire.Closed:
+			closed = true
+		}
+	}
+	if !closed {
+		t.Error("the lane has not closed")
+	}
+}
