@@ -129,9 +129,12 @@ func TestACutLeavesNoClockHalfDone(t *testing.T) {
 // what waited has its number.
 func TestImpossibleCutIsGivenUp(t *testing.T) {
 	for name, do := range map[string]func(d *desk){
-		"1 flushes have waited 1.5 s for split 1 clock 0 on node 2": func(d *desk) { d.ticks(500, 1500, clients...); d.Tick(2000, nil, &d.fx) },
-		"lane 0 of node 0: disk full":                               func(d *desk) { d.shard(wire.Shard{Attempt: 1, Reason: "disk full"}) },
-		"the job is over":                                           func(d *desk) { d.Lost(1, "gone", &d.fx) },
+		"1 flushes have waited 1.5 s for split 1 clock 0 on node 2": func(d *desk) {
+			d.ticks(500, 1500, clients...)
+			d.Tick(2000, nil, &d.fx)
+		},
+		"lane 0 of node 0: disk full": func(d *desk) { d.shard(wire.Shard{Attempt: 1, Reason: "disk full"}) },
+		"the job is over":             func(d *desk) { d.Lost(1, "gone", &d.fx) },
 	} {
 		d := cutter(1)
 		d.begin()
