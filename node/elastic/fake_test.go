@@ -251,7 +251,7 @@ func TestEPSFunctions(t *testing.T) {
 	}
 	for want, err := range map[string]error{
 		"leads the job": second(s.Drain(ctx, 0, 0)), "no node 99": second(s.Drain(ctx, 99, time.Second)), "more than the 8 splits": second(s.Scale(ctx, 9, 0)),
-		"at least 1ms": second(s.Drain(ctx, n, time.Microsecond)), "no node 77": second(s.Switch(ctx, 77, reshape.Worker)), "no role 8": second(s.Switch(ctx, n, 8)),
+		"at least 1ms": second(s.Drain(ctx, n, time.Microsecond)), "node 77 does not exist": second(s.Switch(ctx, 77, reshape.Worker)), "no role 8": second(s.Switch(ctx, n, 8)),
 	} {
 		if bellows.KindOf(err) != bellows.Config || !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%v, want %q", err, want)
