@@ -94,9 +94,10 @@ func (d *Shaper) Ask(a reshape.Ask) (id reshape.AskID, taken bool) {
 	if !known || d.over {
 		return 0, false
 	}
-	var fx reshape.Effects
-	d.machine.Tick(d.job.Millis(), &fx)
-	d.observe(f, &fx)
+	var before, fx reshape.Effects // changes that follow from time and facts begin before the ask (seed 7228461066)
+	d.machine.Tick(d.job.Millis(), &before)
+	d.observe(f, &before)
+	d.carryOut(&before)
 	one := &ask{Ask: a, id: d.machine.Ask(a, &fx)}
 	if a.Drain != nil {
 		one.drain = a.Drain.Node
