@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"bellows"
 )
@@ -34,6 +35,10 @@ const (
 	codeInternal          = 13
 	codeUnavailable       = 14
 )
+
+// followFor is how long one stream of responses lasts. Then it is opened again at the next member: a stream may be silent
+// without an error, as after all members were lost (etcdtest.TestTheRegistryIsGone).
+const followFor = 5 * time.Second
 
 // messageMost bounds a message of a member: a list of as many entries as one may have, each of the largest size.
 const messageMost = 128 << 20
@@ -158,9 +163,14 @@ func (m *members) callOne(ctx context.Context, method string, request []byte) ([
 	return nil, err
 }
 
-// follow sends one request for a stream of responses, which lasts until ctx ends.
+// follow sends one request for a stream of responses, which lasts until ctx ends or followFor is over.
 func (m *members) follow(ctx context.Context, method string, request []byte) (*stream, error) {
-	ctx, end := context.WithCancel(ctx)
+	ctx, end := context.WithTimeout(ctx, followFor)
+	context.AfterFunc(ctx, func() {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			m.next.Add(1) // a member that is silent, for whatever reason, is left
+		}
+	})
 	s, err := m.open(ctx, method, &openBody{ctx: ctx, request: bytes.NewReader(frame(request))}, true)
 	if err != nil {
 		end()
