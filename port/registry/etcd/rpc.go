@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"bellows"
 )
@@ -35,10 +34,6 @@ const (
 	codeInternal          = 13
 	codeUnavailable       = 14
 )
-
-// followFor is how long one stream of responses lasts. Then it is opened again at the next member: a stream may be silent
-// without an error, as after all members were lost (etcdtest.TestTheRegistryIsGone).
-const followFor = 5 * time.Second
 
 // messageMost bounds a message of a member: a list of as many entries as one may have, each of the largest size.
 const messageMost = 128 << 20
@@ -163,15 +158,10 @@ func (m *members) callOne(ctx context.Context, method string, request []byte) ([
 	return nil, err
 }
 
-// follow sends one request for a stream of responses, which lasts until ctx ends or followFor is over.
+// follow sends one request for a stream of responses, which lasts until ctx ends.
 func (m *members) follow(ctx context.Context, method string, request []byte) (*stream, error) {
-	ctx, end := context.WithTimeout(ctx, followFor)
-	context.AfterFunc(ctx, func() {
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			m.next.Add(1) // a member that is silent, for whatever reason, is left
-		}
-	})
-	s, err := m.open(ctx, method, &openBody{ctx: ctx, request: bytes.NewReader(frame(request))}, true)
+	ctx, end := context.WithCancel(ctx)
+	s, err := m.open(ctx, method, newOpenBody(ctx, request), true)
 	if err != nil {
 		end()
 		return nil, err
@@ -180,10 +170,24 @@ func (m *members) follow(ctx context.Context, method string, request []byte) (*s
 	return s, nil
 }
 
-// openBody is the body of a request that stays open until ctx ends: its end would be that of the call.
+// openBody is the body of a request that stays open until its context ends: the end of the body would end the call.
+//
+// Close makes a Read return. net/http calls it when a connection is lost, and reports the loss to the reader of the
+// responses only when Read has returned (TestWatchSurvivesLostConnection).
 type openBody struct {
 	ctx     context.Context
+	end     context.CancelFunc
 	request *bytes.Reader
+}
+
+func newOpenBody(ctx context.Context, request []byte) *openBody {
+	ctx, end := context.WithCancel(ctx)
+	return &openBody{ctx: ctx, end: end, request: bytes.NewReader(frame(request))}
+}
+
+func (b *openBody) Close() error {
+	b.end()
+	return nil
 }
 
 func (b *openBody) Read(to []byte) (int, error) {

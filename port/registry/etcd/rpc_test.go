@@ -194,6 +194,38 @@ func TestWatchIsAStream(t *testing.T) {
 	}
 }
 
+// TestWatchSurvivesLostConnection closes the connection of a watch between two responses: the watch continues at the next
+// member, after the last change.
+func TestWatchSurvivesLostConnection(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	opened := make(chan struct{})
+	s := &http.Server{Protocols: &http.Protocols{}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write(frame(appendNumber(nil, 3, 1)))
+		w.(http.Flusher).Flush()
+		close(opened)
+		<-r.Context().Done()
+	})}
+	s.Protocols.SetUnencryptedHTTP2(true)
+	done := make(chan struct{})
+	go func() { defer close(done); _ = s.Serve(l) }() // it says that it was closed
+	defer func() { <-done }()
+	next := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+		respond(w, codeOK, "", frame(appendNumber(appendNumber(nil, 4, 1), 5, 9)))
+	})
+	c := newClient(newMembers([]string{"http://" + l.Addr().String(), next}, nil), "a test", "p", WithinDefault)
+	defer c.Close()
+	w, err := c.Watch("", 0)
+	require.NoError(t, err)
+	defer w.Close()
+	<-opened
+	require.NoError(t, s.Close())
+	if _, err := w.Next(t.Context()); !errors.Is(err, registry.ErrBehind) {
+		t.Errorf("the next member has not ended the watch: %v", err)
+	}
+}
+
 // TestCloseEndsACallThatWaits closes a client while a member does not answer.
 func TestCloseEndsACallThatWaits(t *testing.T) {
 	t.Parallel()
