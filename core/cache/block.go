@@ -85,21 +85,7 @@ func (b *block) gather(rows []bellows.RowID, first bellows.RowID, width int, dst
 			at = lists.Seek(b.rows, near, uint32(at))
 			near = at
 		}
-		copyRow(dst[i*width:(i+1)*width], b.values[at*width:])
-	}
-}
-
-// copyRow copies a row, without a call where it has few values.
-func copyRow(dst, src []float32) {
-	switch len(dst) {
-	case 1:
-		dst[0] = src[0]
-	case 4:
-		*(*[4]float32)(dst) = *(*[4]float32)(src)
-	case 8:
-		*(*[8]float32)(dst) = *(*[8]float32)(src)
-	default:
-		copy(dst, src)
+		lists.CopyRow(dst[i*width:(i+1)*width], b.values[at*width:])
 	}
 }
 

@@ -85,18 +85,16 @@ func (c *membership) welcome(a wire.Address, whole []bellows.Control, fx *Effect
 // CheckRemoval returns why actors that hold nothing cannot be removed now. If it returns nil, all of them can be
 // removed in this step, one after the other.
 func (c *membership) CheckRemoval(actors []wire.Address, fx *Effects) error {
+	if err := c.roster.CheckRemoval(actors); err != nil {
+		return err
+	}
 	for _, a := range actors {
-		if err := c.roster.CheckRemoval(a); err != nil {
+		if a.Role != wire.Client {
+			continue
+		}
+		if err := c.claims.CheckRemoval(a.Node); err != nil {
 			return err
 		}
-		if a.Role == wire.Client {
-			if err := c.claims.CheckRemoval(a.Node); err != nil {
-				return err
-			}
-		}
-	}
-	if err := c.roster.CheckRemaining(actors); err != nil {
-		return err
 	}
 	return c.mayChange(fx)
 }

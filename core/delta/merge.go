@@ -1,5 +1,7 @@
 package delta
 
+import "bellows/core/lists"
+
 // A list of rows of a large partition ascends as long as what is added ascends: a task that changes rows in their order
 // leaves such a list, and the sum of two is another. They are merged in one pass over both. Rows in any other order
 // give the list an index (places), which it keeps until it is empty.
@@ -48,17 +50,17 @@ func mergeRows[R ~uint32](b *Buffer, rows []R, first R, d []float32) {
 		switch {
 		case i >= 0 && ids[i] > row:
 			ids[to] = ids[i]
-			copyRow(values[to*w:(to+1)*w], values[i*w:(i+1)*w])
+			lists.CopyRow(values[to*w:(to+1)*w], values[i*w:(i+1)*w])
 			i--
 		case i >= 0 && ids[i] == row:
 			ids[to] = row
 			at := values[to*w : (to+1)*w]
-			copyRow(at, values[i*w:(i+1)*w])
+			lists.CopyRow(at, values[i*w:(i+1)*w])
 			b.add(d[j*w:(j+1)*w], at)
 			i, j = i-1, j-1
 		default:
 			ids[to] = row
-			copyRow(values[to*w:(to+1)*w], d[j*w:(j+1)*w])
+			lists.CopyRow(values[to*w:(to+1)*w], d[j*w:(j+1)*w])
 			j--
 		}
 	}
@@ -83,16 +85,4 @@ func sharedRows[R ~uint32](ids []uint32, rows []R, first R) (n int) {
 		}
 	}
 	return n
-}
-
-// copyRow copies a row, without a call where it has few values.
-func copyRow(to, from []float32) {
-	switch len(to) {
-	case 4:
-		*(*[4]float32)(to) = *(*[4]float32)(from)
-	case 8:
-		*(*[8]float32)(to) = *(*[8]float32)(from)
-	default:
-		copy(to, from)
-	}
 }

@@ -8,21 +8,18 @@ import (
 	"bellows/link/wire"
 )
 
-// CheckRemoval returns an error if a partition is on its way to an actor, which cannot be removed then although it
-// holds nothing.
-func (r *Roster) CheckRemoval(a wire.Address) error {
-	if a.Role == wire.Lane && r.copies.isTarget(a) {
-		return fmt.Errorf("a partition is on its way to %v", a)
+// CheckRemoval returns an error if actors that hold nothing cannot be removed: a partition is on its way to one of
+// them, or they are all lanes of the job.
+func (r *Roster) CheckRemoval(actors []wire.Address) error {
+	for _, a := range actors {
+		if a.Role == wire.Lane && r.copies.isTarget(a) {
+			return fmt.Errorf("a partition is on its way to %v", a)
+		}
 	}
-	return nil
-}
-
-// CheckRemaining returns an error if actors have all lanes of the job.
-func (r *Roster) CheckRemaining(actors []wire.Address) error {
-	last := slices.IndexFunc(actors, func(a wire.Address) bool { return a.Role == wire.Lane })
+	lane := slices.IndexFunc(actors, func(a wire.Address) bool { return a.Role == wire.Lane })
 	remains := func(a wire.Address) bool { return !slices.Contains(actors, a) }
-	if last >= 0 && !slices.ContainsFunc(r.route.Lanes(), remains) {
-		return fmt.Errorf("%v is the last lane of the job", actors[last])
+	if lane >= 0 && !slices.ContainsFunc(r.route.Lanes(), remains) {
+		return fmt.Errorf("%v is the last lane of the job", actors[lane])
 	}
 	return nil
 }

@@ -291,13 +291,14 @@ func TestALeaverMayBeASuccessor(t *testing.T) {
 // TestCheckRemoval lists what is on its way to an actor that is to be removed.
 func TestCheckRemoval(t *testing.T) {
 	l := newList()
-	require.NoError(t, l.CheckRemoval(lanes[0]))
-	require.NoError(t, l.CheckRemoval(clients[0]))
+	require.NoError(t, l.CheckRemoval([]wire.Address{lanes[0]}))
+	require.NoError(t, l.CheckRemoval([]wire.Address{clients[0]}))
 	_, err := l.MovePartition(first, lanes[1], false, 0)
 	require.NoError(t, err)
-	expectError(t, l.CheckRemoval(lanes[1]), "a partition is on its way to lane 0 of node 2")
-	require.NoError(t, l.CheckRemoval(lanes[0]))
-	require.NoError(t, l.CheckRemoval(clients[1]))
+	expectError(t, l.CheckRemoval([]wire.Address{lanes[1]}), "a partition is on its way to lane 0 of node 2")
+	require.NoError(t, l.CheckRemoval([]wire.Address{lanes[0]}))
+	require.NoError(t, l.CheckRemoval([]wire.Address{clients[1]}))
+	expectError(t, newList().CheckRemoval(lanes), "lane 0 of node 1 is the last lane of the job")
 }
 
 // TestNeeds lists nodes without which the job ends.
