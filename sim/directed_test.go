@@ -128,7 +128,7 @@ func (d *directed) play() (v ending) {
 	return v
 }
 
-// again returns the life that goes on from the last cut, or, without one, begins anew.
+// again returns the life that continues from the last cut; without a cut, a life that begins anew.
 func (d *directed) again(base *world) *world {
 	if base == nil {
 		n := newDirected(d.cell, d.seed, d.Log)

@@ -197,7 +197,7 @@ func (n *node) fingerprint() bellows.Fingerprint {
 	return job
 }
 
-// ownJob returns what guests must have made, too, where there are any.
+// ownJob returns the job as guests must have made it, if there are any.
 func (w *world) ownJob() (job bellows.Fingerprint) {
 	if w.joinable() {
 		job.Data = 1

@@ -75,7 +75,7 @@ func (w *world) assail(h wire.Header, e wire.Envelope, to *victims) {
 	to.out = wire.Outbox{}
 }
 
-// judges returns what the checker of a node says of a frame. What it refuses is the sender's breach.
+// judges returns what the checker of a node says of a frame. A refusal is the breach of the sender.
 func (w *world) judges(n *node, peer bellows.NodeID, h wire.Header, e wire.Envelope) error {
 	err := fresh.Check(n.checker, peer, h, e)
 	if err != nil {

@@ -75,7 +75,7 @@ func (w *world) depart() {
 	}
 }
 
-// buries lets node 0 hang up on nodes that are lost while the job goes on, and sees that it is said of who only ran tasks.
+// buries lets node 0 close its connections to nodes that are lost while the job continues, and checks that the loss of a worker is reported.
 func (w *world) buries() {
 	for _, b := range w.fx.Buried {
 		n := w.nodes[b.Node]

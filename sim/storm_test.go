@@ -236,7 +236,7 @@ func TestRejoinStorms(t *testing.T) {
 // storms0 keeps what dies in parallel storms apart.
 const storms0 = 1 << 12
 
-// spared reports whether the job goes on without a worker: another lives.
+// spared reports whether the job continues without a worker: another one lives.
 func spared(w *world, n *node) bool {
 	if strings.Contains(w.Violation, "P") {
 		return false

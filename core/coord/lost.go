@@ -115,7 +115,7 @@ func (c *membership) spares(n bellows.NodeID) bool {
 // removeLost has the job continue without a node that is lost, and of which it needs nothing. Other nodes run its
 // units again: they are dispatched after the records that give them its splits, so that what they send waits at a
 // lane for the fence. Units that count are with the lanes, and are not run again, even where other units of their
-// clock are (TestLostWorkerLeavesRestOfClock). What was under way before in this step has left.
+// clock are (TestLostWorkerLeavesRestOfClock). Messages from earlier in this step were sent before.
 func (c *Controller) removeLost(n bellows.NodeID, reason string, fx *Effects) {
 	one := Buried{Node: n, Reason: reason}
 	for _, change := range c.roster.RemoveLost(n) {

@@ -63,7 +63,7 @@ func (f *Follower) Start(ready *wire.Ready, fx *Effects) {
 }
 
 // Followed notes that another process has taken the place of node 0 and knows nothing that was sent to the previous
-// one. What counts is sent again (TestNewLeaderHearsEverythingAgain). Bytes from the new process count as those of
+// one. Messages that count are sent again (TestNewLeaderHearsEverythingAgain). Bytes from the new process count as those of
 // node 0.
 func (f *Follower) Followed(fx *Effects) {
 	for i := range f.lost {

@@ -120,7 +120,7 @@ func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 func (l *Lane) Step(batch []wire.Envelope, out *wire.Outbox) {
 	out.Era = l.cfg.Era
 	for _, e := range batch {
-		if own := e.Kind() == 0; own || e.IsOfEra(l.cfg.Era) { // what never travels is of this node and of now
+		if own := e.Kind() == 0; own || e.IsOfEra(l.cfg.Era) { // messages that never travel are current
 			l.take(e, out)
 			l.commits.Send(out)
 		}

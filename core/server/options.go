@@ -67,7 +67,7 @@ type Limits struct {
 	// as checkpoint.Sender has it, and 65,536 where the partition goes to another lane.
 	Slab int
 	// Window is how many bytes of rows may be on their way to a lane that is to own their
-	// partition: by default 1 MiB, little beside what training sends.
+	// partition: by default 1 MiB, little compared with the traffic of training.
 	Window int
 	// Behind is how many bytes of what changes a partition may be on their way to such a lane: by
 	// default 1 GiB. Above that the move is given up.

@@ -60,7 +60,7 @@ type Scale struct{ Workers, Servers int }
 // Drain asks for a node to leave. Nobody comes in its place.
 type Drain struct {
 	Node bellows.NodeID
-	// NoticeMillis is how long the node will be there; 0: as long as the drain takes. What does not fit is left.
+	// NoticeMillis is how long the node will be there; 0: as long as the drain takes. Moves that do not fit are left out.
 	NoticeMillis int64
 }
 

@@ -148,7 +148,7 @@ func (w *world) begin() {
 	w.agenda.After(int64(w.cfg.Tick), event{what: allTick})
 }
 
-// newWorld makes a life of a job; before is the one before it, nil for the first.
+// newWorld makes a life of a job; before is the previous one, nil for the first.
 func newWorld(cfg *Config, before *world, l life) (*world, error) {
 	w := &world{cfg: cfg, life: l, coroutines: make([]*taskCoroutine, cfg.Job.Splits)}
 	w.cuts.open = map[bellows.CommitNumber]*cut{}

@@ -41,7 +41,7 @@ func (h *History) Made(n bellows.CommitNumber, r *route.Route) {
 // Forget takes back what records behind one have made: nobody has them any more.
 func (h *History) Forget(after bellows.CommitNumber) { h.routes = h.routes[:h.place(after)+1] }
 
-// At returns the route behind a record.
+// At returns the route after a record.
 func (h *History) At(n bellows.CommitNumber) *route.Route { return h.routes[h.place(n)].route }
 
 func (h *History) place(n bellows.CommitNumber) int {

@@ -183,7 +183,7 @@ func count(list []*store.Image, x *store.Image) (n int) {
 	return n
 }
 
-// Lost returns what a job goes on from of which all nodes are lost.
+// Lost returns the cut from which a job continues after it has lost all nodes.
 func (s *Shells) Lost() *Cut {
 	s.Hit("all-lost")
 	return s.Last

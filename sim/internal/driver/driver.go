@@ -232,7 +232,7 @@ type Shown struct {
 	again bool // those up to last may come again, and nobody is told
 }
 
-// Shown returns the epochs that a job has shown which goes on where the driver is.
+// Shown returns the epochs that a job has shown before it continues where the driver is.
 func (d *Driver) Shown() Shown { return Shown{last: d.epochs} }
 
 // Lost takes note of epochs that may not appear.

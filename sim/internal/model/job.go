@@ -188,7 +188,7 @@ func (j *Job) Result(u bellows.Unit) [2]float64 {
 	return [2]float64{float64(u.Split), float64(u.Clock) + 0.5 + float64(i)/8}
 }
 
-// Results returns those of all units of a split's clock, one behind the other.
+// Results returns those of all units of a split's clock, one after the other.
 func (j *Job) Results(s bellows.SplitID, c bellows.Clock) (all []float64) {
 	n := j.Units(s, c)
 	for i := range n {

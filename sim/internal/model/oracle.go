@@ -68,10 +68,10 @@ func NewOracle(j *Job) *Oracle {
 	return o
 }
 
-// Again returns the model of the same job in its next life, which goes on from here and counts its commits from 1.
+// Again returns the model of the same job in its next life, which continues from here and counts its commits from 1.
 func (o *Oracle) Again() *Oracle { return o.AgainAt(bellows.CommitNumber(len(o.Log))) }
 
-// AgainAt returns Again for a life that goes on from a commit: what came after it has not been.
+// AgainAt returns Again for a life that continues from a commit: later commits are void.
 func (o *Oracle) AgainAt(at bellows.CommitNumber) *Oracle {
 	n := NewOracle(o.job)
 	n.DoneAt[0] = o.DoneAt[at]

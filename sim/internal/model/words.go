@@ -174,7 +174,7 @@ func (o *Oracle) lastCommit(row int, n bellows.CommitNumber, to []float32) {
 	}
 }
 
-// wordMemory returns the rule's memory of all rows of words after a commit, for the life that goes on from there.
+// wordMemory returns the rule's memory of all rows of words after a commit, for the life that continues from there.
 func (o *Oracle) wordMemory(at bellows.CommitNumber) []float32 {
 	j := o.job
 	if j.WordsAdd() || j.Schemas[Words].Consistency == table.BSP {

@@ -19,7 +19,7 @@ import (
 	"bellows/bench/internal/sets"
 )
 
-// most is the allowed cost of a figure, in times of before.
+// most is the largest ratio of a figure to that of the other build.
 const most = 1.02
 
 // Program is the measurement.
