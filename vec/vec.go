@@ -82,6 +82,20 @@ func SumSquares(x []float32) float32 {
 	return float32(sum + float64(sumSquares(x)))
 }
 
+// CopyRow copies a row of dst's length, without a call where it has few values.
+func CopyRow(dst, src []float32) {
+	switch len(dst) {
+	case 1:
+		dst[0] = src[0]
+	case 4:
+		*(*[4]float32)(dst) = *(*[4]float32)(src)
+	case 8:
+		*(*[8]float32)(dst) = *(*[8]float32)(src)
+	default:
+		copy(dst, src)
+	}
+}
+
 // AbsMax returns the largest |x[i]|, 0 for an empty slice, and NaN if any
 // element is NaN.
 func AbsMax(x []float32) float32 {

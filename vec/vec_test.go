@@ -440,3 +440,15 @@ func TestKernelsDoNotAllocate(t *testing.T) {
 		}
 	})
 }
+
+// TestCopyRow copies rows of each length up to 9 from longer ones, and writes nothing after them.
+func TestCopyRow(t *testing.T) {
+	src := []float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
+	for n := range len(src) {
+		dst := make([]float32, len(src))
+		CopyRow(dst[:n], src)
+		if !slices.Equal(dst[:n], src[:n]) || slices.Max(dst[n:]) != 0 {
+			t.Errorf("%d values: %v", n, dst)
+		}
+	}
+}

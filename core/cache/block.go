@@ -6,6 +6,7 @@ import (
 	"bellows"
 	"bellows/core/lists"
 	"bellows/link/wire"
+	"bellows/vec"
 )
 
 // block is rows of one partition, each at least as new as the block's version, and none with an update that the
@@ -85,7 +86,7 @@ func (b *block) gather(rows []bellows.RowID, first bellows.RowID, width int, dst
 			at = lists.Seek(b.rows, near, uint32(at))
 			near = at
 		}
-		lists.CopyRow(dst[i*width:(i+1)*width], b.values[at*width:])
+		vec.CopyRow(dst[i*width:(i+1)*width], b.values[at*width:])
 	}
 }
 

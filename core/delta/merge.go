@@ -1,6 +1,6 @@
 package delta
 
-import "bellows/core/lists"
+import "bellows/vec"
 
 // A list of rows of a large partition ascends as long as what is added ascends: a task that changes rows in their order
 // leaves such a list, and the sum of two is another. They are merged in one pass over both. Rows in any other order
@@ -50,17 +50,17 @@ func mergeRows[R ~uint32](b *Buffer, rows []R, first R, d []float32) {
 		switch {
 		case i >= 0 && ids[i] > row:
 			ids[to] = ids[i]
-			lists.CopyRow(values[to*w:(to+1)*w], values[i*w:(i+1)*w])
+			vec.CopyRow(values[to*w:(to+1)*w], values[i*w:(i+1)*w])
 			i--
 		case i >= 0 && ids[i] == row:
 			ids[to] = row
 			at := values[to*w : (to+1)*w]
-			lists.CopyRow(at, values[i*w:(i+1)*w])
+			vec.CopyRow(at, values[i*w:(i+1)*w])
 			b.add(d[j*w:(j+1)*w], at)
 			i, j = i-1, j-1
 		default:
 			ids[to] = row
-			lists.CopyRow(values[to*w:(to+1)*w], d[j*w:(j+1)*w])
+			vec.CopyRow(values[to*w:(to+1)*w], d[j*w:(j+1)*w])
 			j--
 		}
 	}

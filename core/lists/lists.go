@@ -10,20 +10,6 @@ import (
 	"slices"
 )
 
-// CopyRow copies a row of dst's length, without a call where it has few values.
-func CopyRow(dst, src []float32) {
-	switch len(dst) {
-	case 1:
-		dst[0] = src[0]
-	case 4:
-		*(*[4]float32)(dst) = *(*[4]float32)(src)
-	case 8:
-		*(*[8]float32)(dst) = *(*[8]float32)(src)
-	default:
-		copy(dst, src)
-	}
-}
-
 // Contains reports whether an ascending list has all of another.
 func Contains[T cmp.Ordered](all, some []T) bool {
 	at := 0
