@@ -129,8 +129,8 @@ func (f *fleet) sendAddresses(c *child, a addresses, key []byte) (err error) {
 			return bellows.Errorf(bellows.Lost, "start a process", c.name(), "%w", err)
 		}
 	}
-	if err := c.say(a); err != nil {
-		return bellows.Errorf(bellows.Lost, "start a process", c.name(), "%w%s", err, c.Last())
+	if err := f.send(c, a); err != nil {
+		return err
 	}
 	if f.issues != nil {
 		f.mu.Lock()
@@ -174,10 +174,24 @@ func (f *fleet) startOne(by Starter, each assignment, place, computing int) erro
 	if err := f.enlist(c, by, each.Cluster.SelfMember(), place, computing); err != nil {
 		return bellows.Errorf(bellows.Lost, "start a process", c.name(), "%w", err)
 	}
-	if err := c.say(each); err != nil {
+	return f.send(c, each)
+}
+
+// send writes a message to a process. If the write fails because the process is ending, the error is how it ended, which
+// has the reason: send waits up to patience for that.
+func (f *fleet) send(c *child, v any) error {
+	err := c.say(v)
+	if err == nil {
+		return nil
+	}
+	late := time.NewTimer(f.patience)
+	defer late.Stop()
+	select {
+	case <-c.Ended():
+		return bellows.Errorf(bellows.Lost, "start a process", c.name(), "%s", c.death())
+	case <-late.C:
 		return bellows.Errorf(bellows.Lost, "start a process", c.name(), "%w%s", err, c.Last())
 	}
-	return nil
 }
 
 // enlist starts a process as one of the fleet.

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -165,6 +166,27 @@ func TestProcessesThatCannotTakePartAreNamed(t *testing.T) {
 		if cancel(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", role, err, want)
 		}
+	}
+}
+
+// broken is a process whose input is closed before it has ended.
+type broken struct{ *stays }
+
+func (p broken) Say([]byte) error { return syscall.EPIPE }
+func (p broken) Last() string     { return ": out of memory" }
+
+// TestFailedWriteReportsHowProcessEnded writes to a process that is about to end: the error is its last line. If the
+// process stays, the error is the failed write.
+func TestFailedWriteReportsHowProcessEnded(t *testing.T) {
+	ends := broken{newStays()}
+	defer time.AfterFunc(10*time.Millisecond, ends.Kill).Stop()
+	err := (&fleet{patience: time.Hour}).send(&child{Process: ends, node: 2}, addresses{})
+	if err == nil || !strings.Contains(err.Error(), "node 2 ended: out of memory") || errors.Is(err, syscall.EPIPE) {
+		t.Errorf("an ending process: %v", err)
+	}
+	err = (&fleet{patience: time.Millisecond}).send(&child{Process: broken{newStays()}}, addresses{})
+	if !errors.Is(err, syscall.EPIPE) {
+		t.Errorf("a process that stays: %v", err)
 	}
 }
 
