@@ -169,7 +169,7 @@ func TestProcessesThatCannotTakePartAreNamed(t *testing.T) {
 	}
 }
 
-// broken is a process whose input is closed before it has ended.
+// broken simulates a process that closes its input before it ends.
 type broken struct{ *stays }
 
 func (p broken) Say([]byte) error { return syscall.EPIPE }

@@ -187,7 +187,7 @@ func Ask(ctx context.Context, state, word string) ([]Answer, error) {
 
 // nothing returns the error that says what runs instead of what was asked for.
 func nothing(ctx context.Context, folder, word string, others []Job) error {
-	none := &bellows.Error{Kind: bellows.Unavailable, Op: "find", Subject: "a running job", Err: fmt.Errorf("there is none in %s", folder)}
+	none := &bellows.Error{Kind: bellows.Unavailable, Op: "find", Subject: "a running job", Err: fmt.Errorf("none in %s", folder)}
 	if word != "" {
 		none.Subject, none.Err = "job "+word, errors.New("it is not running")
 	}
@@ -199,9 +199,9 @@ func nothing(ctx context.Context, folder, word string, others []Job) error {
 		}
 	}
 	if len(running) > 0 {
-		none.Hint = "running are " + strings.Join(running, ", ")
+		none.Hint = "these jobs run: " + strings.Join(running, ", ")
 	} else {
-		none.Hint = "a job is here while it trains; `report RUN` shows one that has ended"
+		none.Hint = "`status` shows jobs that train; `report RUN` shows one that has ended"
 	}
 	return none
 }

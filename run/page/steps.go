@@ -53,25 +53,25 @@ func (r *Run) Next(program string, quote func(word string) string) (list []Step)
 	again := r.again()
 	switch {
 	case r.Busy:
-		add("how far it is", "status")
+		add("show the progress", "status")
 	case r.Kept:
-		add("resume where it was interrupted", again...)
+		add("resume the interrupted run", again...)
 	case !r.Finished:
-		add("start over: it left nothing to resume from", again...)
+		add("start over: nothing was saved to resume from", again...)
 	}
 	if r.Model == nil {
 		return list
 	}
-	add("what is in the model, and that every byte of it is as it was saved", "model", "show", r.Dir)
+	add("show the model and verify its files", "model", "show", r.Dir)
 	if files := r.Config.Data; len(files) > 0 && !slices.Contains(files, "-") {
-		add("what the model says of each row", slices.Concat([]string{"predict", r.Dir}, files, r.inputWords())...)
+		add("predict each row", slices.Concat([]string{"predict", r.Dir}, files, r.inputWords())...)
 		if len(r.Config.Test) > 0 {
 			files = r.Config.Test
 		}
-		add("how good it is on labelled rows", slices.Concat([]string{"eval", r.Dir}, files, r.inputWords())...)
+		add("evaluate on labelled rows", slices.Concat([]string{"eval", r.Dir}, files, r.inputWords())...)
 	}
 	if r.Finished {
-		add("the same once more, into another folder", again...)
+		add("train again with the same settings, into a new folder", again...)
 	}
 	return list
 }

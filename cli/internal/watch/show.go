@@ -46,7 +46,7 @@ func join(parts ...string) string {
 
 func (v *view) head() {
 	s := v.now
-	v.line(s.Job, s.App, fmt.Sprintf("%s, %s s since it was called", s.State, figures.Duration(s.Elapsed)),
+	v.line(s.Job, s.App, fmt.Sprintf("%s, started %s s ago", s.State, figures.Duration(s.Elapsed)),
 		fmt.Sprintf("process %d", s.PID), s.Model)
 	epoch := "before the end of the first epoch"
 	if s.Epoch > 0 {
@@ -76,7 +76,7 @@ func (v *view) totals() {
 		v.line("between nodes: " + t)
 	}
 	if r := staleness(v.now.Staleness); r != "" {
-		v.line("reads by the clocks that they missed: " + r)
+		v.line("read staleness in clocks: " + r)
 	}
 	if c := v.now.Checkpoint; c != nil && (c.Commit > 0 || c.Units > 0) {
 		v.line(checkpointed(c))
@@ -85,11 +85,11 @@ func (v *view) totals() {
 
 // checkpointed describes the checkpoint from which a job would resume, and the work that a death would cost now.
 func checkpointed(c *api.Checkpoint) string {
-	since := fmt.Sprintf("since then %s, %s s of training", figures.Plural(int(c.Units), "unit"), figures.Duration(c.Seconds))
+	lost := fmt.Sprintf("a restart would lose %s and %s s of training", figures.Plural(int(c.Units), "unit"), figures.Duration(c.Seconds))
 	if c.Commit == 0 {
-		return "no checkpoint yet; " + strings.Replace(since, "then", "the beginning", 1)
+		return "no checkpoint yet; " + lost
 	}
-	return fmt.Sprintf("last checkpoint: record %s of era %d, %s, %s s ago; %s", figures.Grouped(int64(c.Commit)), c.Era, figures.Bytes(uint64(c.Bytes)), figures.Duration(c.Age), since)
+	return fmt.Sprintf("last checkpoint: record %s of era %d, %s, %s s ago; %s", figures.Grouped(int64(c.Commit)), c.Era, figures.Bytes(uint64(c.Bytes)), figures.Duration(c.Age), lost)
 }
 
 // phaseNames returns the phases as JSON names them, in order.

@@ -205,7 +205,7 @@ func TestLeftoversOfDeadProcessesAreRemoved(t *testing.T) {
 		}
 	}
 	_, err = board.Ask(t.Context(), state, "mf-3")
-	want := fmt.Sprintf("find job mf-3: it is not running; running are mf-1.%d", os.Getpid())
+	want := fmt.Sprintf("find job mf-3: it is not running; these jobs run: mf-1.%d", os.Getpid())
 	if bellows.KindOf(err) != bellows.Unavailable || err.Error() != want {
 		t.Errorf("%v, not %s", err, want)
 	}
