@@ -16,7 +16,7 @@ const dotRowsMax = 16
 // idle, nothing is packed.
 func dots(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
 	stretches := (k + dotStretchMax - 1) / dotStretchMax
-	groups := (n + 4) / 5
+	groups := (n + dotColumns() - 1) / dotColumns()
 	for s := range stretches {
 		p := part(s, stretches, k)
 		kb := part(s+1, stretches, k) - p
@@ -32,7 +32,15 @@ func dots(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int
 	}
 }
 
-// dotRows computes at most dotRowsMax rows of at most five columns.
+// dotColumns returns the most columns of a tile of inner products. The sum of an element does not depend on it.
+func dotColumns() int {
+	if active() == levelAVX512 {
+		return 5
+	}
+	return 3
+}
+
+// dotRows computes at most dotRowsMax rows of at most dotColumns columns.
 func dotRows(rows, cols, k int, a []float32, lda int, b []float32, ldb int, alpha, beta float32, c []float32, ldc int) {
 	height := 2
 	if active() == levelAVX512 {

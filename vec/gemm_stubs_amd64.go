@@ -53,7 +53,7 @@ func tile32AVX512(height int, k int, a *float32, stepA int, b *float32, stepB in
 //go:noescape
 func tile32RowsAVX512(height int, k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 
-// dotsAVX2 sets tiles of rows, up to 2, times cols, up to 5, elements of c, one tile
+// dotsAVX2 sets tiles of rows, up to 2, times cols, up to 3, elements of c, one tile
 // below another, by inner products of rows of a and rows of b. Strides are in bytes.
 //
 //go:noescape

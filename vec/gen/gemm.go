@@ -16,8 +16,8 @@ func gemmKernels() {
 		tileKernel(newWide(columns), 12, rowsOfA, "Rows", rows)
 	}
 	// Tiles of inner products are for products of few columns: a and b both run along k, so no lane is wasted then.
-	dotsKernel(dotSet{"dotsAVX2", 2, false})
-	dotsKernel(dotSet{"dotsAVX512", 4, true})
+	dotsKernel(dotSet{name: "dotsAVX2", rows: 2, columns: 3})
+	dotsKernel(dotSet{name: "dotsAVX512", rows: 4, columns: 5, avx512: true})
 	packKernels()
 }
 
@@ -274,26 +274,7 @@ type masked struct {
 	starts [2]reg.GPVirtual // in the table of masks
 }
 
-func (p *masked) prepare(cols reg.GPVirtual) {
-	tables, most, least := GP64(), GP64(), GP64()
-	LEAQ(maskTable(), tables)
-	MOVQ(U32(8), most)
-	XORQ(least, least)
-	for half := range p.starts {
-		n := GP64() // lanes present, 0 to 8
-		MOVQ(cols, n)
-		if half == 1 {
-			SUBQ(Imm(8), n)
-			CMOVQLT(least, n)
-		}
-		CMPQ(n, Imm(8))
-		CMOVQGT(most, n)
-		NEGQ(n)
-		start := GP64()
-		LEAQ(Mem{Base: tables, Index: n, Scale: 4, Disp: 32}, start)
-		p.starts[half] = start
-	}
-}
+func (p *masked) prepare(cols reg.GPVirtual) { p.starts = restMasks(cols) }
 
 func (p *masked) mask(half int) reg.VecVirtual {
 	v := YMM()
@@ -309,46 +290,92 @@ func (p *masked) load(m Mem, half int) reg.VecVirtual {
 
 func (p *masked) store(v reg.VecVirtual, m Mem, half int) { VMASKMOVPS(v, p.mask(half), m) }
 
-// A dotSet is an instruction set for inner products. Both have vectors of eight lanes, so that they sum in one
-// order and agree to the bit; AVX-512 has the registers for taller tiles.
+// dotLanes is the number of partial sums of an inner product: element p of a row is added to partial sum p modulo 16. Lanes
+// i and i+8 are added first, then the eight sums in the order of sums.
+const dotLanes = 16
+
+// A dotSet is an instruction set for inner products. An accumulator has dotLanes lanes, in one register or in two. So both
+// sets sum in one order and agree to the bit; AVX-512 has the registers for larger tiles.
 type dotSet struct {
-	name   string
-	rows   int // most rows of a tile
-	avx512 bool
+	name          string
+	rows, columns int // most of a tile
+	avx512        bool
 }
 
-// rest gives loads of the last n < 8 lanes.
-func (s dotSet) rest(n reg.GPVirtual) func(m Mem) reg.VecVirtual {
-	if !s.avx512 {
-		mask := restMask(n)
-		return func(m Mem) reg.VecVirtual {
+// vectors returns the number of registers of an accumulator.
+func (s dotSet) vectors() int {
+	if s.avx512 {
+		return 1
+	}
+	return 2
+}
+
+// load returns the elements at m.
+func (s dotSet) load(m Mem) reg.VecVirtual {
+	v := YMM()
+	if s.avx512 {
+		v = ZMM()
+	}
+	VMOVUPS(m, v)
+	return v
+}
+
+// rest returns, for each register of an accumulator, a load of those of its elements that are among the last n < 16. Other lanes
+// are zero. Each load must be used before the next begins: AVX2 has one register for its masks.
+func (s dotSet) rest(n reg.GPVirtual) []func(m Mem) reg.VecVirtual {
+	if s.avx512 {
+		mask := opmask(n)
+		return []func(m Mem) reg.VecVirtual{func(m Mem) reg.VecVirtual {
+			v := ZMM()
+			VMOVUPS_Z(m, mask, v)
+			return v
+		}}
+	}
+	starts, mask := restMasks(n), YMM()
+	var loads []func(m Mem) reg.VecVirtual
+	for _, start := range starts {
+		fetched := false
+		loads = append(loads, func(m Mem) reg.VecVirtual {
+			if !fetched {
+				VMOVUPS(memAt(start, 0), mask)
+				fetched = true
+			}
 			v := YMM()
 			VMASKMOVPS(m, mask, v)
 			return v
-		}
+		})
 	}
-	mask := opmask(n)
-	return func(m Mem) reg.VecVirtual {
-		v := YMM()
-		VMOVUPS_Z(m, mask, v)
-		return v
-	}
+	return loads
 }
 
 // zeros returns n accumulators.
-func (s dotSet) zeros(n int) []reg.VecVirtual {
-	if !s.avx512 {
-		return zeros(n)
-	}
-	acc := make([]reg.VecVirtual, n)
+func (s dotSet) zeros(n int) [][]reg.VecVirtual {
+	acc := make([][]reg.VecVirtual, n)
 	for i := range acc {
-		acc[i] = YMM()
-		VPXORD(acc[i], acc[i], acc[i])
+		if s.avx512 {
+			v := ZMM()
+			VPXORD(v, v, v)
+			acc[i] = []reg.VecVirtual{v}
+		} else {
+			acc[i] = zeros(2)
+		}
 	}
 	return acc
 }
 
-// high returns the upper half of v.
+// halve returns an accumulator's eight sums of lanes i and i+8.
+func (s dotSet) halve(acc []reg.VecVirtual) reg.VecVirtual {
+	if s.avx512 {
+		low, high := acc[0].AsY().(reg.VecVirtual), YMM()
+		VEXTRACTF64X4(Imm(1), acc[0], high)
+		VADDPS(high, low, low)
+		return low
+	}
+	VADDPS(acc[1], acc[0], acc[0])
+	return acc[0]
+}
+
+// high returns the upper half of v, which has eight lanes.
 func (s dotSet) high(v reg.VecVirtual) reg.VecVirtual {
 	high := XMM()
 	if s.avx512 {
@@ -359,19 +386,16 @@ func (s dotSet) high(v reg.VecVirtual) reg.VecVirtual {
 	return high
 }
 
-// dotColumns is the most columns of a tile of inner products.
-const dotColumns = 5
-
 func dotsKernel(set dotSet) {
 	kernel(set.name, "func(rows, cols, tiles, k int, a *float32, strideA int, b *float32, strideB int, alpha, beta float32, c *float32, strideC int)",
-		fmt.Sprintf("sets tiles of rows, up to %d, times cols, up to %d, elements of c, one tile", set.rows, dotColumns),
+		fmt.Sprintf("sets tiles of rows, up to %d, times cols, up to %d, elements of c, one tile", set.rows, set.columns),
 		"below another, by inner products of rows of a and rows of b. Strides are in bytes.")
 	rows, cols := load64("rows"), load64("cols")
 	label := func(r, c int) string { return fmt.Sprintf("r%dc%d", r, c) }
 	for r := set.rows; r > 0; r-- {
 		CMPQ(rows, Imm(uint64(r)))
 		JNE(LabelRef(fmt.Sprintf("below%d", r)))
-		for c := dotColumns; c > 1; c-- {
+		for c := set.columns; c > 1; c-- {
 			CMPQ(cols, Imm(uint64(c)))
 			JEQ(LabelRef(label(r, c)))
 		}
@@ -380,7 +404,7 @@ func dotsKernel(set dotSet) {
 	}
 	RET()
 	for r := 1; r <= set.rows; r++ {
-		for c := 1; c <= dotColumns; c++ {
+		for c := 1; c <= set.columns; c++ {
 			dotTiles(set, label(r, c), r, c)
 		}
 	}
@@ -424,10 +448,12 @@ type dots struct {
 	name            string
 	top, strideA, c reg.GPVirtual
 	a, b            []Mem // where the rows are read
-	acc             [][]reg.VecVirtual
+	acc             [][][]reg.VecVirtual // by row and column: the registers of an accumulator
 }
 
-func (d *dots) multiply(load func(m Mem) reg.VecVirtual, disp int) {
+// multiply adds the products of the elements at disp to register part of each accumulator.
+func (d *dots) multiply(load func(m Mem) reg.VecVirtual, part, disp int) {
+	disp += 4 * dotLanes / d.vectors() * part
 	var as []reg.VecVirtual
 	for _, m := range d.a {
 		as = append(as, load(m.Offset(disp)))
@@ -435,7 +461,7 @@ func (d *dots) multiply(load func(m Mem) reg.VecVirtual, disp int) {
 	for j, m := range d.b {
 		v := load(m.Offset(disp))
 		for i := range as {
-			VFMADD231PS(v, as[i], d.acc[i][j])
+			VFMADD231PS(v, as[i], d.acc[i][j][part])
 		}
 	}
 }
@@ -445,25 +471,25 @@ func (d *dots) along(a, b reg.GPVirtual) {
 	k := load64("k")
 	loop := func(label, next string, count int) {
 		Label(label)
-		SUBQ(Imm(uint64(width*count)), k)
+		SUBQ(Imm(uint64(dotLanes*count)), k)
 		JL(LabelRef(next))
 		for i := range count {
-			d.multiply(func(m Mem) reg.VecVirtual {
-				v := YMM()
-				VMOVUPS(m, v)
-				return v
-			}, 4*width*i)
+			for part := range d.vectors() {
+				d.multiply(d.load, part, 4*dotLanes*i)
+			}
 		}
-		ADDQ(Imm(uint64(4*width*count)), a)
-		ADDQ(Imm(uint64(4*width*count)), b)
+		ADDQ(U32(4*dotLanes*count), a)
+		ADDQ(U32(4*dotLanes*count), b)
 		JMP(LabelRef(label))
 		Label(next)
-		ADDQ(Imm(uint64(width*count)), k)
+		ADDQ(Imm(uint64(dotLanes*count)), k)
 	}
 	loop(d.name+"_two", d.name+"_one", 2)
 	loop(d.name+"_last", d.name+"_rest", 1)
 	JZ(LabelRef(d.name + "_sum"))
-	d.multiply(d.rest(k), 0)
+	for part, load := range d.rest(k) {
+		d.multiply(load, part, 0)
+	}
 	Label(d.name + "_sum")
 }
 
@@ -474,11 +500,17 @@ func (d *dots) write() {
 	VBROADCASTSS(address("beta"), beta)
 	MOVL(address("beta"), bits)
 	ADDL(bits, bits)
-	rows, cols := len(d.acc), len(d.acc[0])
+	acc := make([][]reg.VecVirtual, len(d.acc))
+	for i, row := range d.acc {
+		for _, sum := range row {
+			acc[i] = append(acc[i], d.halve(sum))
+		}
+	}
+	rows, cols := len(acc), len(acc[0])
 	if cols%4 == 1 && rows > 1 {
 		cols--
 		column := make([]reg.VecVirtual, rows)
-		for i, row := range d.acc {
+		for i, row := range acc {
 			column[i] = row[cols]
 		}
 		places := rowsAt(d.c, stride, rows)
@@ -487,7 +519,7 @@ func (d *dots) write() {
 		}
 		writeColumn(d.name+"_column", d.sums(column), places, alpha, beta, bits)
 	}
-	for i, row := range d.acc {
+	for i, row := range acc {
 		for j := 0; j < cols; j += 4 {
 			n := min(4, cols-j)
 			writeSums(fmt.Sprintf("%s_write%d%d", d.name, i, j), d.sums(row[j:j+n]), n, memAt(d.c, 4*j), alpha, beta, bits)

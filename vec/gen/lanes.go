@@ -103,6 +103,29 @@ func restMask(n reg.GPVirtual) reg.VecVirtual {
 	return mask
 }
 
+// restMasks returns where in the table of masks those of the lower and the upper eight lanes begin, of which the first n
+// lanes, at most 16, are all ones.
+func restMasks(n reg.GPVirtual) (starts [2]reg.GPVirtual) {
+	tables, most, least := GP64(), GP64(), GP64()
+	LEAQ(maskTable(), tables)
+	MOVQ(U32(width), most)
+	XORQ(least, least)
+	for half := range starts {
+		present := GP64() // lanes, 0 to 8
+		MOVQ(n, present)
+		if half == 1 {
+			SUBQ(Imm(width), present)
+			CMOVQLT(least, present)
+		}
+		CMPQ(present, Imm(width))
+		CMOVQGT(most, present)
+		NEGQ(present)
+		starts[half] = GP64()
+		LEAQ(Mem{Base: tables, Index: present, Scale: 4, Disp: 4 * width}, starts[half])
+	}
+	return starts
+}
+
 // storeRest stores the first n < 8 lanes of v, in pieces of 4, 2 and 1: masked
 // stores are slow on some CPUs. It consumes v and s.
 func storeRest(name string, n reg.GPVirtual, v reg.VecVirtual, s stream) {
