@@ -17,7 +17,11 @@ const (
 	columnsMax  = 2048 // of b packed at once: nc
 	wideWidth   = 32   // columns of an AVX-512 tile, whose last may be 8 or 16
 	narrowWidth = 16   // columns of an AVX2 tile
-	directRows  = 48   // with no more rows, packing b costs more than it saves
+
+	directRows  = 48       // with no more rows, packing b costs more than it saves
+	nearMax     = 1023     // elements from row to row: farther rows share sets of the first-level cache, and pages
+	firstCache  = 8 << 10  // elements of an operand that stays in the first-level cache beside the other
+	secondCache = 64 << 10 // and in the second
 )
 
 func gemmNN(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
@@ -58,8 +62,8 @@ func gemmTN(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb i
 	}
 }
 
-// A product is one call and how its operands lie. It holds no memory: packed panels are a workspace's, which it takes for the call
-// (TestGemmDoesNotAllocate, TestGemmConcurrently). Element (i, p) of a is at
+// A product is one call and how its operands lie. Packed panels are in a workspace, which it takes when it first packs and
+// gives back at the end of the call (TestGemmDoesNotAllocate, TestGemmConcurrently). Element (i, p) of a is at
 // a[i*lda+p], or a[p*lda+i] if transA; element (p, j) of b is at b[p*ldb+j], or
 // b[j*ldb+p] if transB.
 type product struct {
@@ -70,11 +74,18 @@ type product struct {
 	transA, transB bool
 	wide           bool // AVX-512 tiles
 	width          int  // columns of a tile
+	space          *workspace
+}
+
+// workspace returns the memory for packed panels.
+func (g *product) workspace() *workspace {
+	if g.space == nil {
+		g.space = takeWorkspace()
+	}
+	return g.space
 }
 
 func (g *product) run() {
-	w := takeWorkspace()
-	defer w.giveBack()
 	g.wide, g.width = active() == levelAVX512, narrowWidth
 	if g.wide {
 		g.width = wideWidth
@@ -84,9 +95,12 @@ func (g *product) run() {
 		beta := g.beta
 		for s := range stretches {
 			p := part(s, stretches, g.k)
-			g.stretch(w, j, min(columnsMax, g.n-j), p, part(s+1, stretches, g.k)-p, beta)
+			g.stretch(j, min(columnsMax, g.n-j), p, part(s+1, stretches, g.k)-p, beta)
 			beta = 1
 		}
+	}
+	if g.space != nil {
+		g.space.giveBack()
 	}
 }
 
@@ -94,9 +108,10 @@ func (g *product) run() {
 func part(i, n, total int) int { return i * total / n }
 
 // stretch adds the products over kb steps from p to the nb columns from j.
-func (g *product) stretch(w *workspace, j, nb, p, kb int, beta float32) {
-	directB := g.m <= directRows && !g.transB
+func (g *product) stretch(j, nb, p, kb int, beta float32) {
+	directB := !g.transB && (g.m <= directRows || g.ldb <= nearMax)
 	if !directB {
+		w := g.workspace()
 		w.b = grow(w.b, roundUp(nb, g.width)*kb)
 		for q := 0; q < nb; q += g.width {
 			g.packB(w.b[q*kb:], j+q, min(g.width, nb-q), p, kb)
@@ -106,11 +121,11 @@ func (g *product) stretch(w *workspace, j, nb, p, kb int, beta float32) {
 	for i := 0; i < g.m; i += rowsMax {
 		mb := min(rowsMax, g.m-i)
 		if !directA {
-			g.packPanels(w, i, mb, p, kb)
+			g.packPanels(i, mb, p, kb)
 		}
 		for q := 0; q < nb; q += g.width {
-			b, stepB := g.panelB(w, directB, j, q, nb, p, kb)
-			g.column(w, directA, i, mb, p, b, stepB, j+q, min(g.width, nb-q), kb, beta)
+			b, stepB := g.panelB(directB, j, q, nb, p, kb)
+			g.column(directA, i, mb, p, b, stepB, j+q, min(g.width, nb-q), kb, beta)
 		}
 	}
 }
@@ -120,17 +135,16 @@ func (g *product) stretch(w *workspace, j, nb, p, kb int, beta float32) {
 // Row-major: if it is read twice at most and its rows do not all fall into one
 // set of the first-level cache.
 func (g *product) readsInPlace(kb int) bool {
-	const first, second, strideMax = 8 << 10, 64 << 10, 1023 // elements
 	twice := g.n <= 2*g.width
 	if g.transA {
-		return kb*g.lda <= first || twice && kb*g.lda <= second
+		return kb*g.lda <= firstCache || twice && kb*g.lda <= secondCache
 	}
-	return g.wide && twice && g.lda <= strideMax
+	return g.wide && twice && g.lda <= nearMax
 }
 
 // packPanels packs mb rows of a from row i.
-func (g *product) packPanels(w *workspace, i, mb, p, kb int) {
-	panels := panelsOf(mb)
+func (g *product) packPanels(i, mb, p, kb int) {
+	w, panels := g.workspace(), panelsOf(mb)
 	w.a = grow(w.a, panels*heightMax*kb)
 	for r := range panels {
 		top := part(r, panels, mb)
@@ -138,22 +152,23 @@ func (g *product) packPanels(w *workspace, i, mb, p, kb int) {
 	}
 }
 
-// panelB returns the panel of b from column j+q and the bytes from one step to
-// the next: packed, or where b lies if that is read once or twice only.
-func (g *product) panelB(w *workspace, direct bool, j, q, nb, p, kb int) (b []float32, stepB int) {
+// panelB returns the panel of b from column j+q and the bytes from one step to the next: packed, or where b lies if a has few
+// rows or the rows of b are near each other.
+func (g *product) panelB(direct bool, j, q, nb, p, kb int) (b []float32, stepB int) {
 	if !direct {
-		return w.b[q*kb:], 4 * g.width
+		return g.space.b[q*kb:], 4 * g.width
 	}
 	if nb-q >= g.width {
 		return g.b[p*g.ldb+j+q:], 4 * g.ldb
 	}
+	w := g.workspace()
 	w.b = grow(w.b, g.width*kb) // the tile reads whole rows; b may end before
 	g.packB(w.b, j+q, nb-q, p, kb)
 	return w.b, 4 * g.width
 }
 
 // column runs all panels of a against one panel of b.
-func (g *product) column(w *workspace, direct bool, i, mb, p int, b []float32, stepB, j, cols, kb int, beta float32) {
+func (g *product) column(direct bool, i, mb, p int, b []float32, stepB, j, cols, kb int, beta float32) {
 	panels := panelsOf(mb)
 	for r := range panels {
 		top := part(r, panels, mb)
@@ -165,7 +180,7 @@ func (g *product) column(w *workspace, direct bool, i, mb, p int, b []float32, s
 		case direct:
 			g.tile(height, kb, g.a[(i+top)*g.lda+p:], 4*g.lda, true, b, stepB, beta, c, cols)
 		default:
-			g.tile(height, kb, w.a[r*heightMax*kb:], 4*heightMax, false, b, stepB, beta, c, cols)
+			g.tile(height, kb, g.space.a[r*heightMax*kb:], 4*heightMax, false, b, stepB, beta, c, cols)
 		}
 	}
 }
