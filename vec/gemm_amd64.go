@@ -252,8 +252,8 @@ func (g *product) packB(to []float32, j, cols, p, kb int) {
 	}
 }
 
-// packRows copies rows of cols elements. What is left of a row when whole
-// vectors are done is copied with the last whole vector once more.
+// packRows copies rows of cols elements. The end of a row that fills no vector is copied with its last vector, which overlaps
+// the one before.
 func packRows(rows, cols int, from []float32, stride int, to []float32, strideTo int) {
 	j := 0
 	for ; j+16 <= cols; j += 16 {
