@@ -17,7 +17,8 @@ import (
 	"bellows/table"
 )
 
-// desk is the reads of a lane with one partition of a BSP table and one of a table without a barrier.
+// desk is the reads of a lane with one partition of a BSP table, one of a table without a barrier, and two of a table
+// of keys.
 type desk struct {
 	t       *testing.T
 	reads   *reads.Reads
@@ -36,6 +37,7 @@ func newDesk(t *testing.T, c reads.Config) *desk {
 	tables := []table.Schema{
 		{Name: "barrier", Rows: 4, Width: 1, Partitions: 1},
 		{Name: "free", Rows: 4, Width: 1, Partitions: 1, Consistency: table.Async},
+		{Name: "keys", Rows: 4, Width: 1, Partitions: 2, Sparse: true, Consistency: table.Async},
 	}
 	r := route.Spread(tables, 2, []wire.Address{self}, []bellows.NodeID{1, 2})
 	c.Self = self
@@ -95,10 +97,10 @@ func (d *desk) write(n bellows.CommitNumber, of bellows.TableID) {
 		Values: []float32{1}}, Number: n}, &d.fx)
 }
 
-// flush is a flush of no name.
-type flush struct{}
+// flush is a flush of a name, which is empty where it does not matter.
+type flush bellows.FlushID
 
-func (flush) ID() bellows.FlushID { return bellows.FlushID{} }
+func (f flush) ID() bellows.FlushID { return bellows.FlushID(f) }
 
 // TestAnswersWaitForTheGate makes reads wait for a clock and for an exclusive lease.
 func TestAnswersWaitForTheGate(t *testing.T) {
@@ -264,7 +266,7 @@ func TestAnswersDoNotSubscribeStrangers(t *testing.T) {
 func TestExplainFlush(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, reads.Config{Max: 9, Unread: 1000})
-	flushes := prepare.New(prepare.Config{Route: d.shard.Route(), Tables: make([]table.Schema, 2)})
+	flushes := prepare.New(prepare.Config{Route: d.shard.Route(), Tables: make([]table.Schema, 3)})
 	d.write(1, 0)
 	if why := d.reads.ExplainFlush(d.shard, flushes, bellows.FlushID{}, wire.Pair{}); why.Behind != pending.Clock {
 		t.Errorf("it waits for %v", why)
