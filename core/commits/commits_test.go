@@ -172,3 +172,70 @@ func TestReserveGivesRowsToKeys(t *testing.T) {
 		t.Errorf("a known key has rows %v, in other memory", again)
 	}
 }
+
+// TestLeaseEndClosesItsFlush ends an exclusive lease by a flush that also has a chunk, which waits for its clock:
+// the flush is closed with the later of the two.
+func TestLeaseEndClosesItsFlush(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 9)
+	p := b.shard.Lookup(bellows.PartitionRef{Table: 1})
+	p.Leases.Request(client, &wire.Acquire{Mode: wire.Exclusive, Need: wire.Need{Clock: bellows.NoClock}}, 1)
+	for range p.Grants(b.shard.Frontier(), self.Node, func(bellows.NodeID) bool { return false }) {
+	}
+	h := b.held(1, false, 0)
+	h.Push.Leases = append(h.Push.Leases, wire.LeaseEnd{Pair: p.Pair(), Values: []float32{5, 6, 7, 8}})
+	b.record(1, false, h)
+	if got := p.State.Read(nil, nil); p.Leases.Out() || !slices.Equal(got, []float32{5, 6, 7, 8}) {
+		t.Errorf("the lease is out: %v; the rows are %v", p.Leases.Out(), got)
+	}
+	if got := b.messages(); len(got) != 0 {
+		t.Errorf("before the clock it tells %v", got)
+	}
+	b.record(2, true)
+	if got := b.messages(); len(got) != 1 || len(got[0]) != 1 || got[0][0].Commit != 1 {
+		t.Errorf("after the clock it tells %v", got)
+	}
+}
+
+// TestClosedFlushesAreUsedOnce opens two flushes in the memory of one that was closed: each has its own.
+func TestClosedFlushesAreUsedOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 9)
+	b.record(1, false, b.held(1, false, 1))
+	b.messages()
+	b.record(2, false, b.held(2, false, 0))
+	second := b.held(3, false, 0)
+	second.Push.Chunks[0].Subtree.Index = 1
+	b.record(3, false, second)
+	b.record(4, true)
+	got := b.messages()
+	if len(got) != 1 || len(got[0]) != 2 || got[0][0].Flush.Seq != 2 || got[0][1].Flush.Seq != 3 ||
+		got[0][0].Commit != 2 || got[0][1].Commit != 3 {
+		t.Errorf("it tells %v", got)
+	}
+}
+
+// TestRowsOfOpenFlushesAreTheirOwn reserves rows for two pushes in the memory of a flush that was closed, while another
+// flush without keys was closed after it: the first push gets that memory, and the second other memory.
+func TestRowsOfOpenFlushesAreTheirOwn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 9)
+	pair := wire.Pair{Ref: bellows.PartitionRef{Table: 2}, Generation: 1}
+	reserve := func(key bellows.Key) (*wire.Push, []uint32) {
+		m := &wire.Push{Chunks: []wire.Chunk{{Pair: pair, Keys: []bellows.Key{key}, Values: []float32{1}}}}
+		rows, err := b.commits.Reserve(m, b.shard)
+		require.NoError(t, err)
+		return m, rows
+	}
+	m, memory := reserve(7)
+	b.record(1, false, prepare.Held{Push: m, From: client, Rows: memory})
+	b.record(2, false, b.held(2, false, 1))
+	_, first := reserve(8)
+	_, second := reserve(9)
+	if &first[0] != &memory[0] {
+		t.Error("memory of a closed flush is not used again")
+	}
+	if &second[0] == &first[0] || first[0] != 1 || second[0] != 2 {
+		t.Errorf("two pushes have rows %v and %v", first, second)
+	}
+}
