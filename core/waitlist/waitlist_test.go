@@ -78,6 +78,11 @@ func TestPushesAreBounded(t *testing.T) {
 	if got := l.Keep(envelope(1, pushOf(1))); got != waitlist.NoRoom {
 		t.Errorf("with 104 bytes: %v", got)
 	}
+	both := pushOf(1)
+	both.Leases = lease.Leases
+	if got := l.Keep(envelope(1, both)); got != waitlist.NoRoom {
+		t.Errorf("with a chunk and a lease: %v", got)
+	}
 }
 
 // TestARefusalWaitsForTheRoute keeps a refusal as long as the lane is no further and something waits before it.
