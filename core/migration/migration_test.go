@@ -167,8 +167,8 @@ func TestAPartitionMoves(t *testing.T) {
 		require.NoError(t, err)
 		arrived = arrived || whole
 	}
-	if !arrived || a.moves.Handing() {
-		t.Error("it does not learn that all has arrived")
+	if !arrived || a.moves.Handing() || p.Out.Source() != nil {
+		t.Error("it does not learn that all has arrived, or keeps its memory")
 	}
 }
 
@@ -291,8 +291,9 @@ func TestReportsOfNoCopyAreBreaches(t *testing.T) {
 	}
 	_, err := a.moves.TakeTaken(next, &wire.Taken{Copy: 1}, &a.fx, &a.out)
 	require.NoError(t, err)
-	if _, err := a.moves.TakeTaken(next, &wire.Taken{Copy: 1, Number: 99}, &a.fx, &a.out); err == nil {
-		t.Error("it has taken what it was not sent")
+	arrived, err := a.moves.TakeTaken(next, &wire.Taken{Copy: 1, Number: 99}, &a.fx, &a.out)
+	if err == nil || arrived {
+		t.Errorf("it has taken what it was not sent: arrived is %v, %v", arrived, err)
 	}
 	a.sent()
 	_, err = a.moves.TakeTaken(next, &wire.Taken{Copy: 1, Refused: true}, &a.fx, &a.out)
@@ -302,3 +303,109 @@ func TestReportsOfNoCopyAreBreaches(t *testing.T) {
 		t.Errorf("a refused copy: it sends %+v", got)
 	}
 }
+
+// TestCancelDueMove asks for a move of a partition that is still on its way here. The move is due after that. It is
+// cancelled by its number, and by a controller that takes over.
+func TestCancelDueMove(t *testing.T) {
+	t.Parallel()
+	a, b := newEnd(t, first), newEnd(t, next)
+	ref := a.shard.Owned()[0].Ref
+	r, err := b.shard.Route().Next(b.shard.Route().MovePartition(ref, next))
+	require.NoError(t, err)
+	b.shard.SetRoute(r)
+	b.shard.Number(1)
+	require.NoError(t, b.shard.Await(ref))
+	p := b.shard.Lookup(ref)
+	ask := func(number uint64, cancel bool) {
+		b.handoff(&wire.Handoff{Term: 1, Number: number, Pair: p.Pair(), Node: first.Node, Cancel: cancel})
+	}
+	for _, followed := range []bool{false, true} {
+		ask(5, false)
+		if p.In.Due == nil || p.In.Due.Number != 5 {
+			t.Fatalf("the move that is due is %+v", p.In.Due)
+		}
+		if ask(4, true); p.In.Due == nil {
+			t.Error("it is cancelled by the number of another")
+		}
+		if followed {
+			b.handoff(&wire.Handoff{})
+		} else {
+			ask(5, true)
+		}
+		if p.In.Due != nil {
+			t.Errorf("cancelled, by another controller: %v, it is due still", followed)
+		}
+	}
+	ask(6, true) // of none
+	if got := b.sent(); len(got) > 0 || b.moves.Handing() {
+		t.Errorf("it sends %v", got)
+	}
+}
+
+// TestVoidWithdrawsOffer gives up one of three copies that were offered by a newer route: those of other lanes, and
+// of other partitions, are offered still.
+func TestVoidWithdrawsOffer(t *testing.T) {
+	t.Parallel()
+	a, b := newEnd(t, first), newEnd(t, next)
+	third := wire.LaneAt(5, 0)
+	offer := func(from wire.Address, copies uint64, pair wire.Pair) *handoff.Source {
+		s := handoff.NewSource(&wire.Handoff{Number: 1, Pair: pair, Node: 1}, copies, handoff.Limits{Slab: 2})
+		_, _, err := b.moves.TakePiece(from, s.Offer(7), &b.fx, &b.out)
+		require.NoError(t, err)
+		return s
+	}
+	one, two := a.shard.Owned()[0].Pair(), b.shard.Owned()[0].Pair()
+	given := offer(first, 1, one)
+	offer(first, 2, two)
+	offer(third, 1, one)
+	_, _, err := b.moves.TakePiece(first, given.Void(), &b.fx, &b.out)
+	require.NoError(t, err)
+	_, err = b.moves.TakeOffers(b.shard, true, &b.out)
+	require.NoError(t, err)
+	got := b.sent()
+	if len(got) != 2 {
+		t.Fatalf("%d offers are left, want 2", len(got))
+	}
+	for i, want := range []struct {
+		to   wire.Address
+		copy uint64
+	}{{first, 2}, {third, 1}} {
+		if m := got[i].Message.(*wire.Taken); got[i].To != want.to || m.Copy != want.copy {
+			t.Errorf("offer %d is copy %d of %v, want %+v", i, m.Copy, got[i].To, want)
+		}
+	}
+}
+
+// TestGiveUpOverrunCopy changes a partition while the lane that is to own it takes nothing: above a limit the move
+// is given up, and the controller learns why.
+func TestGiveUpOverrunCopy(t *testing.T) {
+	t.Parallel()
+	a := newEnd(t, first)
+	p := a.shard.Owned()[0]
+	a.handoff(a.ask(4, next))
+	_, err := a.moves.TakeTaken(next, &wire.Taken{Copy: 1}, &a.fx, &a.out)
+	require.NoError(t, err)
+	stream := func() { a.moves.Stream(p, &a.fx, &a.out) }
+	stream()
+	for n := range bellows.CommitNumber(100) {
+		a.shard.Number(n + 1)
+		c := &wire.Chunk{Pair: p.Pair(), Rows: []uint32{0}, Values: []float32{1, 1}}
+		p.Accept(partition.Entry{Flush: flush{}, Chunk: c, Number: n + 1}, &a.fx)
+	}
+	a.fx.SendAll(first, &a.out)
+	a.sent()
+	stream()
+	got := a.sent()
+	m := prepared(got)
+	if pieces(got, handoff.Void) != 1 || m == nil || m.Number != 4 || !strings.Contains(m.Reason, "more has changed") {
+		t.Errorf("it sends %v, and reports %+v", got, m)
+	}
+	if a.moves.Handing() || p.Out.Source() != nil {
+		t.Error("it is copied still")
+	}
+}
+
+// flush is a flush of no name.
+type flush struct{}
+
+func (flush) ID() bellows.FlushID { return bellows.FlushID{} }
