@@ -136,3 +136,52 @@ func TestAppendingAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations a chunk, %d changes", n, r.p.Log.Last())
 	}
 }
+
+// numbers is a reader that notes the changes that it sees.
+type numbers []uint64
+
+func (n *numbers) Before(*partition.Change)  {}
+func (n *numbers) After(c *partition.Change) { *n = append(*n, c.Number) }
+
+// TestDetach detaches readers, the first of the log, its ledger, among them. The others see all.
+func TestDetach(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, false, table.Async, 0)
+	var a, b numbers
+	r.p.Log.Attach(&a)
+	r.p.Log.Attach(&b)
+	r.add(1, 1)
+	before, _, _ := r.p.Count()
+	r.p.Log.Detach(&a)
+	r.p.Log.Detach(&a) // it is not attached
+	r.p.Log.Detach(&r.p.Ledger)
+	r.add(1, 1)
+	after, _, _ := r.p.Count()
+	if !slices.Equal(a, numbers{1}) || !slices.Equal(b, numbers{1, 2}) || after.Taken != before.Taken {
+		t.Errorf("readers saw %v and %v, the ledger took %x and %x", a, b, before.Taken, after.Taken)
+	}
+}
+
+// TestCloseLastCursor closes the last cursor of a log before it has read. A cursor that comes later
+// begins where the log is then.
+func TestCloseLastCursor(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, false, table.Async, 0)
+	r.p = r.make(false, 0) // without a mirror
+	for i := range uint64(3) {
+		c := r.p.Log.Follow(partition.Want{Deltas: true})
+		if c.Next() != nil {
+			t.Error("a cursor reads what was before it")
+		}
+		r.add(1, 1)
+		r.add(2, 1)
+		if got := c.Next(); got == nil || got.Number != 3*i+1 {
+			t.Errorf("the first change is %+v, want number %d", got, 3*i+1)
+		}
+		c.Close()
+		if c.Next() != nil {
+			t.Error("a cursor that is closed reads")
+		}
+		r.add(3, 1)
+	}
+}
