@@ -147,8 +147,8 @@ func TestMoveChunksOfOpenClocks(t *testing.T) {
 	r.check()
 }
 
-// TestSettleOnce records an image and a clock for a partition before its state has come. They take effect when the state
-// is here, and not again after that.
+// TestSettleOnce records an image and a clock for a partition before its state has come. They take effect when the
+// state is here, and not again after that.
 func TestSettleOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, false, table.BSP, 0)
