@@ -290,8 +290,11 @@ func TestUnrecoverable(t *testing.T) {
 	s := newReady(7)
 	s.TakeHolding(0, holding(1, 5))
 	s.TakeHolding(1, holding(1, 6))
-	_, err := s.ChooseTail(s.roster)
+	chosen, err := s.ChooseTail(s.roster)
 	expectError(t, err, "its controller was saved after record 7, and no lane has more than 6")
+	if chosen {
+		t.Error("a tail is chosen that no lane has")
+	}
 
 	s = newReady(2)
 	s.TakeHolding(0, holding(7, 9))
@@ -299,6 +302,59 @@ func TestUnrecoverable(t *testing.T) {
 	s.choose(t, true)
 	_, err = s.AskTail(s.roster, &s.out)
 	expectError(t, err, "records from 3 on are needed, and lanes have kept those from 5 on")
+
+	s = newReady(2)
+	s.TakeHolding(0, holding(1, 2)) // it has nothing that is needed
+	s.TakeHolding(1, holding(5, 9))
+	s.choose(t, true)
+	_, err = s.AskTail(s.roster, &s.out)
+	expectError(t, err, "records from 3 on are needed, and lanes have kept those from 5 on")
+	expect(t, s.sent())
+}
+
+// TestAdvance takes the steps of a takeover, each as soon as nothing is waited for: a lane is asked once for its tail,
+// and the next when that has come.
+func TestAdvance(t *testing.T) {
+	s := newReady(2)
+	advance := func(wantComplete bool, want ...string) {
+		t.Helper()
+		complete, err := s.Advance(s.roster, &s.out)
+		require.NoError(t, err)
+		if complete != wantComplete {
+			t.Errorf("complete %v", complete)
+		}
+		expect(t, s.sent(), want...)
+	}
+	s.TakeHolding(0, holding(2, 4))
+	advance(false)
+	s.TakeHolding(1, holding(4, 6))
+	advance(false, "lane 0 of node 1: query from 3, term 3")
+	advance(false)
+	s.take(t, 0, records(3, 3), false)
+	advance(false)
+	s.take(t, 0, records(4, 4), true)
+	advance(false, "lane 0 of node 2: query from 5, term 3")
+	advance(false)
+	s.take(t, 1, records(5, 6), true)
+	advance(true)
+
+	s = newReady(7)
+	s.TakeHolding(0, holding(1, 5))
+	s.TakeHolding(1, holding(1, 6))
+	_, err := s.Advance(s.roster, &s.out)
+	expectError(t, err, "its controller was saved after record 7, and no lane has more than 6")
+}
+
+// TestExcusedLaneNeedsNoRecords excuses a lane that has not answered: the records that others lack are read, and no
+// earlier ones for its sake.
+func TestExcusedLaneNeedsNoRecords(t *testing.T) {
+	s := newReady(3)
+	s.TakeHolding(0, holding(1, 4))
+	s.Excuse([]bellows.Control{s.roster.Route().RemoveLane(lanes[1], lanes[0])}, s.roster)
+	s.choose(t, true)
+	if s.Next() != 4 || s.UpTo() != 4 {
+		t.Errorf("from %d to %d, want 4 to 4", s.Next(), s.UpTo())
+	}
 }
 
 // TestFreshLane adds a lane that has not begun: it is neither behind nor asked.
