@@ -179,17 +179,43 @@ bellows help train notice  # a flag
 
 A setting is given as ` + "`--set NAME=VALUE`" + `. The value shown here is the default.
 ` + "`auto`" + ` means that the application chooses.
+Commands of a flag are in brackets, without ` + "`bellows`" + `.
 The page is written from the program: ` + "`go test ./cli -run TestSettingsPage -update`" + `.
 `)
+	first := map[string]app.Description{} // the application that explains a setting first
+	texts := map[string]string{}
 	for _, d := range apps {
 		fmt.Fprintf(&b, "\n## Settings of %s\n\n", d.Name)
 		for _, s := range d.Settings {
-			fmt.Fprintf(&b, "* `%s=%s`: %s. %s\n", s.Name, s.Default, s.Reason, s.Details)
+			details := s.Details
+			if rest, same := strings.CutPrefix(details, texts[s.Name]); same && len(texts[s.Name]) > 100 {
+				details = "As in " + first[s.Name].Name + "." + rest
+			} else if texts[s.Name] == "" {
+				first[s.Name], texts[s.Name] = d, details
+			}
+			fmt.Fprintf(&b, "* `%s=%s`: %s. %s\n", s.Name, s.Default, s.Reason, details)
 		}
 	}
 	b.WriteString("\n## Flags\n\n")
+	above := ""
 	for _, f := range slices.DeleteFunc(manual.Flags(root), func(f manual.Flag) bool { return f.Details == "" }) {
-		fmt.Fprintf(&b, "* `%s` (%s): %s. %s\n", f.Heading, f.Holders(), f.Line, f.Details)
+		details := f.Details
+		if details == above {
+			details = "As above."
+		}
+		fmt.Fprintf(&b, "* `%s` (%s): %s. %s\n", f.Heading, holders(f), f.Line, details)
+		above = f.Details
 	}
 	return b.String()
+}
+
+// holders returns the commands of a flag in short form.
+func holders(f manual.Flag) string {
+	training := func(command string) bool {
+		return strings.HasPrefix(command, "bellows train ") || strings.HasPrefix(command, "bellows demo ")
+	}
+	if len(f.Commands) > 12 && !slices.ContainsFunc(f.Commands, func(c string) bool { return !training(c) }) {
+		return "train and demo"
+	}
+	return strings.ReplaceAll(f.Holders(), "bellows ", "")
 }
