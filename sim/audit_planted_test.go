@@ -11,8 +11,8 @@ import (
 	"bellows/sim/internal/verdict"
 )
 
-// TestTheAuditAlone plants losses inside lanes and clients, and lets nobody speak but the audit: what it says at the end of a real
-// job, which has no model to hold its state against, is enough.
+// TestTheAuditAlone plants losses inside lanes and clients, and ignores all checks but the audit: its findings at the
+// end of a real job, which has no model to compare its state with, are enough.
 func TestTheAuditAlone(t *testing.T) {
 	defer planted.Plant("")
 	for bug, want := range map[string]string{

@@ -15,40 +15,41 @@ import (
 	"bellows/table"
 )
 
-// directed is a life of a job in which one thing is changed again and again until somebody has died in a step of that, as a cell of the grid says. Nothing else befalls it by itself.
+// directed is an attempt of a job that makes one change again and again until a node has died in a step of it, as a
+// cell of the grid says. No other fault is injected.
 //
-// It begins with a cut, so that there is something to go back to. A job that ends for the death goes on from its last cut in another life, on as many nodes, as it does for the
-// command that leads it; there nothing befalls it any more.
+// It begins with a cut, so that the job can roll back. A job that ends because of the death resumes from its last cut
+// in another attempt, on as many nodes, as the shipped command does; nothing is injected there.
 type directed struct {
 	*world
 	cell    grid.Cell
 	seed    uint64
 	watch   grid.Watch
-	from    *node // who gives
-	to      *node // who gets
+	from    *node // the node that gives
+	to      *node // the node that gets
 	third   *node
 	begunAt int64 // when the change was begun last; 0: never
 	undoAt  int64 // when a move is given up
 	struck  bool
-	at      int64  // when somebody has died last,
-	of      *world // and in which life
+	at      int64  // when a node has died last,
+	of      *world // and in which attempt
 	who     string
-	more    []blow       // what befalls the job besides, one behind the other: in this life or, where it is over, in the next
-	also    func(*world) // something else that befalls each life from its beginning; nil: nothing
+	more    []blow       // further deaths, one after the other: in this attempt or, where it is over, in the next
+	also    func(*world) // a further change of each attempt from its beginning; nil: none
 }
 
 // blow is a death that follows another.
 type blow struct {
 	role string
-	gap  int64 // after the one before, or the beginning of the life
+	gap  int64 // since the previous death, or the beginning of the attempt
 }
 
 // ending is what became of a directed job.
 type ending struct {
 	violation string
 	struck    bool
-	who       string // who has died
-	why       string // the job has ended, and went back to its last cut; empty: it went on
+	who       string // the node that has died
+	why       string // why the job has ended and rolled back to its last cut; empty: it continued
 	lives     int
 	millis    int64  // from the death to the end
 	job       uint64 // model.Job.Index
@@ -65,12 +66,12 @@ func newDirected(cell grid.Cell, seed uint64, log io.Writer) *directed {
 	w.build()
 	d := &directed{world: w, cell: cell, seed: seed}
 	d.watch = grid.Watch{Step: cell.Step, Comes: d.comes}
-	w.hooks = grid.Hooks{OnPosted: d.watch.Posted, OnDelivered: d.watch.Taken, OnSays: d.says}
+	w.hooks = grid.Hooks{OnPosted: d.watch.Posted, OnDelivered: d.watch.Taken, OnSays: d.sending}
 	w.After(1, w.nodes[0], d.poll)
 	return d
 }
 
-// play plays the job, and what goes on from its last cut where it has ended for the death.
+// play plays the job and, if it ends because of the death, its next attempt from the last cut.
 func (d *directed) play() (v ending) {
 	w := d.world
 	defer func() {
@@ -150,7 +151,8 @@ func (w *world) ends() string {
 	return w.job.Uncollected()
 }
 
-// poll begins what is to change, when the job has run so far that it can go back, and again where nobody has died in it.
+// poll begins the change when the job has run so far that it can roll back, and again if the change is over without a
+// death.
 func (d *directed) poll() {
 	w := d.world
 	if d.struck || w.job.Ending || w.job.Outcome != nil {
@@ -259,7 +261,7 @@ func (d *directed) begin() {
 	case "cut":
 		d.cut()
 	case "follow":
-		if s.Term = w.failover.Term + 1; w.Rng.IntN(3) > 0 { // with words that some lanes have and others have not
+		if s.Term = w.failover.Term + 1; w.Rng.IntN(3) > 0 { // with messages that some lanes have and others have not
 			w.failover.Break.Due = true
 			return
 		}
@@ -296,10 +298,10 @@ func (d *directed) ref() bellows.PartitionRef {
 	return bellows.PartitionRef{Table: t, Partition: bellows.PartitionID(d.seed) % bellows.PartitionID(cut.Len())}
 }
 
-// says sees to the loss of a controller before what it says has left, or in the midst of that.
-func (d *directed) says(list []wire.Envelope) {
+// sending loses the controller before its messages have left, or after some of them have.
+func (d *directed) sending(list []wire.Envelope) {
 	w, c := d.world, d.cell
-	if d.struck || c.Role != "controller" || !c.Step.Says || c.Moment == "after" || !d.watch.Says(list) || !w.mayLoseController() || w.fx.Outcome != nil {
+	if d.struck || c.Role != "controller" || !c.Step.Says || c.Moment == "after" || !d.watch.Begins(list) || !w.mayLoseController() || w.fx.Outcome != nil {
 		return
 	}
 	w.failover.Break.Due, w.failover.Break.NoOwn = true, c.Moment == "before"
@@ -316,7 +318,7 @@ func (d *directed) comes(moment string) {
 	case c.Role == "controller" && c.Step.Says && moment != "after":
 	case moment == "midst" && c.Step.Single():
 		w.After(2, nil, func() {
-			if d.watch.Out() {
+			if d.watch.UnderWay() {
 				d.strike()
 			}
 		})
@@ -327,7 +329,7 @@ func (d *directed) comes(moment string) {
 	}
 }
 
-// strike lets whoever has the role now die, if anybody has.
+// strike ends the node that has the role now, if one has it.
 func (d *directed) strike() {
 	w := d.world
 	if d.struck || w.job.Ending || w.job.Outcome != nil {
@@ -345,7 +347,7 @@ func (d *directed) strike() {
 		d.part()
 		return
 	}
-	if n := d.has(d.cell.Role); n != nil && !n.Done() {
+	if n := d.holder(d.cell.Role); n != nil && !n.Done() {
 		d.strikes(fmt.Sprintf("node %d", n.Number), func() { w.crash(n) })
 	}
 }
@@ -357,12 +359,12 @@ func (d *directed) part() {
 	if n == nil {
 		n = works(w, "leaser", d.from, d.to)
 	}
-	if n == nil || server == nil || server.Done() || n.pairs.To(server.Number) == nil {
+	if n == nil || server == nil || server.Done() || n.pairs.Find(server.Number) == nil {
 		return
 	}
 	d.strikes(fmt.Sprintf("between nodes %d and %d all", n.Number, server.Number), func() {
 		p := n.pairs[server.Number]
-		w.mayPart(p.From(), p.To())
+		w.mayPart(p.Local(), p.Peer())
 		p.Reset(true)
 	})
 }
@@ -380,7 +382,7 @@ func (d *directed) strikes(who string, how func()) {
 	}
 }
 
-// next lets the next one die, as soon as somebody has its role.
+// next ends the next node, as soon as one has its role.
 func (d *directed) next(w *world) {
 	if len(d.more) == 0 || w.job.Outcome != nil || w.nodes[0].Done() {
 		return
@@ -396,7 +398,7 @@ func (d *directed) next(w *world) {
 		w.follow()
 		d.who += ", the controller"
 	default:
-		n := d.hasIn(w, b.role)
+		n := d.holderIn(w, b.role)
 		if n == nil || n.Done() {
 			again()
 			return
@@ -412,8 +414,8 @@ func (d *directed) next(w *world) {
 	}
 }
 
-// has returns who has a role now; nil: nobody.
-func (d *directed) has(role string) *node {
+// holder returns the node that has a role now; nil: none.
+func (d *directed) holder(role string) *node {
 	switch role {
 	case "source":
 		return d.from
@@ -431,20 +433,20 @@ func works(w *world, role string, but ...*node) *node {
 		if slices.Contains(but, n) || n.Done() || n.worker == nil || len(n.lanes) > 0 || n.Joiner != nil && !n.Joiner.TakesPart {
 			continue
 		}
-		if role == "writer" && (w.in(n.Number, schedule.PushUnderWay) || w.in(n.Number, schedule.FlushHeld)) || role == "leaser" && w.in(n.Number, schedule.LeaseHeld) {
+		if role == "writer" && (w.inStage(n.Number, schedule.PushUnderWay) || w.inStage(n.Number, schedule.FlushHeld)) || role == "leaser" && w.inStage(n.Number, schedule.LeaseHeld) {
 			return n
 		}
 	}
 	return nil
 }
 
-// hasIn returns who has a role when another has died: of the servers one that lives.
-func (d *directed) hasIn(w *world, role string) *node {
+// holderIn returns the node that has a role when another node has died: of the servers one that is alive.
+func (d *directed) holderIn(w *world, role string) *node {
 	if role == "writer" || role == "leaser" {
 		return works(w, role)
 	}
 	if w == d.world {
-		if n := d.has(role); n != nil && !n.Done() && n.hosts() {
+		if n := d.holder(role); n != nil && !n.Done() && n.hosts() {
 			return n
 		}
 	}

@@ -1,15 +1,16 @@
-// Package sim is the fault machine: the roles of a job, the same state machines that run in
-// production, driven by one seed over a network and executors that fail in every way we could think of.
+// Package sim is a deterministic simulation of a job under faults: the state machines that run in production, driven by
+// one seed over a simulated network and simulated executors.
 //
-// Run plays one schedule and reports the first promise that it broke, if any. A seed decides
-// everything: the job (one of a few shapes), who hosts lanes and clients, how the links misbehave,
-// what else goes wrong and when. There is one goroutine, no clock, and no map whose order matters, so
-// the same seed gives the same trace, whose hash Result carries.
+// Run plays one schedule and reports the first invariant that it broke, if any. A seed decides everything: the job (one
+// of a few shapes), which nodes host lanes and clients, how the links misbehave, and which other faults are injected
+// and when. The package has one goroutine, no clock, and no map with an order that matters. So the same seed gives the
+// same trace, whose hash Result carries.
 //
-// Connections carry the messages, as package transport promises them: each keeps order and loses nothing until it ends, with all that is
-// under way, and package session resumes it. On half of the networks they break by themselves, again and again, on the others only where a
-// fault is injected. On both, a direction may go silent, for a while or for ever. Clocks drift; nodes stop and wake, or stop for good; a job that is
-// interrupted goes on from its image on other nodes.
+// Connections carry the messages, as package transport promises them: each keeps order and loses nothing until it ends,
+// with all that is under way, and package session resumes it. On half of the networks connections break at random,
+// again and again; on the others only where a fault is injected. On both, a direction may fall silent, for a while or
+// for ever. Clocks drift; nodes stop and wake, or stop for good; an interrupted job resumes from its image on other
+// nodes.
 //
 // The package makes things happen; observers (internal/observe) see every message and check it. In the order in which a schedule
 // is made:
@@ -48,9 +49,10 @@
 //	internal/admission  how nodes join
 //	internal/grid       deaths that are played one by one: in each step of each change, of each role (TestEveryDeath)
 //
-// The oracle shares no code with the core: it replays the controller's records through the job's
-// functions. Some jobs have clocks of several units, of which each does its share. Columns of the count tables belong to splits, so that a value read says how many units of
-// each split it contains; sums under BSP mix magnitudes, so that another order of addition shows.
+// The oracle shares no code with the core: it replays the controller's records through the job's functions. Some jobs
+// have clocks of several units; each unit does its share. Columns of the count tables belong to splits: a value that
+// was read thus says how many units of each split it contains. Sums under BSP mix magnitudes, so that another order of
+// addition shows.
 //
 // It refuses to guess about performance: delays are drawn to provoke, not to resemble a network.
 package sim

@@ -20,13 +20,14 @@ import (
 // repeats what nodes would: that they are ready, which nodes they have lost, and that their tasks have ended. It also asks again for
 // what was asked of the controller before and is in no record (regrow). Package failover keeps what is known of all that.
 
-// recorded returns the newest record that a lane has, or finds in its mail: but for what a controller of the past has said, which it refuses, and of lanes that others know of. One that was added by a
-// record that nobody else has nobody asks.
+// recorded returns the newest record that a lane has, or finds in its mail. It ignores messages of earlier controllers,
+// which a lane refuses, and lanes that no other lane knows: no controller asks a lane that was added by a record that
+// only this lane has.
 func (w *world) recorded() (last bellows.CommitNumber) {
 	for more := true; more; {
 		known := last
 		for _, l := range w.lanes {
-			if !slices.Contains(w.common.Lanes, l.Address) && !slices.Contains(w.moves.At(known).Lanes(), l.Address) {
+			if !slices.Contains(w.common.Lanes, l.Address) && !slices.Contains(w.moves.RouteAt(known).Lanes(), l.Address) {
 				continue
 			}
 			last = max(last, l.Applied())
@@ -75,24 +76,25 @@ func (w *world) loseController() {
 	w.follow()
 }
 
-// loseProcess puts another process in the place of that of node 0, which takes a while to begin: whatever was under way to the one before or from it is lost, in any part.
+// loseProcess replaces the process of node 0, which takes a while to start. Messages under way to the previous process
+// or from it are lost, in any combination.
 func (w *world) loseProcess(n *node) {
 	w.Note("node 0 is another process")
 	w.coverage.Hit("followed-by-a-process")
-	for p := range n.pairs.All() {
-		p.To().Severed = p.To().Severed || !p.Stands() // it may have waited long already
+	for p := range n.pairs.Each() {
+		p.Peer().Severed = p.Peer().Severed || !p.Stands() // it may have waited long already
 		p.Reborn()
 	}
 	n.actors[0].Clear()
 	last, made := w.recorded(), w.route.Version()
 	w.oracle.Forget(last)
 	w.moves.Forget(last)
-	w.failover.Forked = w.failover.Forked || w.moves.At(last).Version() < made
+	w.failover.Forked = w.failover.Forked || w.moves.RouteAt(last).Version() < made
 	if w.failover.Untrue = w.failover.Told > last; w.failover.Untrue && w.failover.Confirm {
 		w.Violated("P1: it was told what counts by record %d, and no lane has more than %d", w.failover.Told, last)
 	}
-	w.faults.ends.May("the job cannot be recovered: the controller before has told")
-	w.faults.ends.May("the controller of now knows")
+	w.faults.ends.Expect("the job cannot be recovered: the controller before has told")
+	w.faults.ends.Expect("the controller of now knows")
 	w.failover.Another = true
 	w.failover.Epochs.Again()
 	w.follow()
@@ -100,7 +102,8 @@ func (w *world) loseProcess(n *node) {
 	w.starts(n, w.Chances.Int64N(schedule.LeaseMillis))
 }
 
-// breaks lets the controller be lost in the midst of its words, and reports whether it was. What leaves is a beginning of them.
+// breaks loses the controller after some of its messages have left, and reports whether it did. The first of them
+// leave.
 func (w *world) breaks() bool {
 	f := w.failover
 	list := w.fx.Envelopes
@@ -147,7 +150,7 @@ func (w *world) follow() {
 		w.coverage.Hit("followed-from-a-save")
 		w.coverage.HitIf("saved-in-mid-clock", len(from.Open) > 0)
 	}
-	if !w.oracle.Knows(model.Counts) { // the one before may have meant to change it
+	if !w.oracle.Knows(model.Counts) { // the previous controller may have meant to change it
 		w.oracle.Barrier, w.oracle.BarrierFrom = f.Barrier, 0
 	}
 	w.driver = driver.New(w.Schedule, w.oracle, w.Violated)
@@ -174,7 +177,7 @@ func (w *world) follow() {
 		}
 	}
 	if f.Wanted && w.Limits.Lane.Tail > 0 {
-		w.faults.ends.May("the job cannot be recovered: records from")
+		w.faults.ends.Expect("the job cannot be recovered: records from")
 	}
 	f.Asked = failover.Savepoint{}
 	w.lead.Start(&w.fx)
@@ -214,12 +217,12 @@ func (w *world) failFollowed() {
 	}
 }
 
-// Followed lets a node tell another controller that it is ready, and of whom it has lost.
+// Followed makes a node report to another controller that it is ready, and which nodes it has lost.
 func (n *node) Followed(bellows.NodeID) {
 	if n.Number == 0 {
-		for p := range n.pairs.All() {
+		for p := range n.pairs.Each() {
 			if reason, told := p.Lost(); told {
-				n.Disconnected(p.To().Number, reason)
+				n.Disconnected(p.Peer().Number, reason)
 			}
 		}
 	} else if n.shell != nil && !n.Done() {

@@ -21,9 +21,10 @@ func (n *node) party() string {
 	return "client and lanes"
 }
 
-// faults is what has gone wrong so far, and what will. A fault is planned for a stage of the protocol, and not for a time: each plan waits until its node
-// is in the stage, and then for so many events more, so that rare stages are hit as often as common ones. What was injected leaves in ends the sentences with
-// which a sound job may answer it. A job that ends with any other has broken P9, even where something else was injected.
+// faults holds the faults so far and to come. A fault is planned for a stage of the protocol, not for a time: each plan
+// waits until its node is in the stage, and then for so many events more, so that rare stages are hit as often as
+// common ones. For each injected fault, ends holds the sentences with which a sound job may answer it. A job that ends
+// with another sentence has broken P9, even if a fault was injected.
 type faults struct {
 	plans   []schedule.Plan
 	ends    blame.Reasons // for which the job may end
@@ -33,11 +34,11 @@ type faults struct {
 	hostile *hostile.Memory // of what invaders send; nil: there will be none
 }
 
-// consider injects the planned faults whose time has come.
+// consider injects the planned faults that are due.
 func (w *world) consider() {
 	for i := 0; i < len(w.faults.plans); i++ {
 		p := &w.faults.plans[i]
-		if !w.in(p.Node, p.Stage) || p.Fault == "kill" && w.nodes[p.Node].worker.victim() == nil || p.Fault == "failover" && !w.mayLoseController() {
+		if !w.inStage(p.Node, p.Stage) || p.Fault == "kill" && w.nodes[p.Node].worker.victim() == nil || p.Fault == "failover" && !w.mayLoseController() {
 			continue
 		}
 		if p.Skip--; p.Skip >= 0 {
@@ -59,14 +60,15 @@ func (w *world) countFault(f schedule.Fault, nodes ...*node) {
 			continue
 		}
 		for p := range schedule.Stages {
-			if w.in(n.Number, p) {
+			if w.inStage(n.Number, p) {
 				w.coverage.HitAt(string(f), p.String())
 			}
 		}
 	}
 }
 
-// inject carries out a planned fault, on the node whose work is in the stage, or another one with which it works.
+// inject carries out a planned fault, on the node with the work that is in the stage, or on another node that it works
+// with.
 func (w *world) inject(p schedule.Plan) {
 	n := w.nodes[p.Node]
 	if n.Done() {
@@ -107,7 +109,7 @@ func (w *world) inject(p schedule.Plan) {
 
 // interrupt stops the job as a user would.
 func (w *world) interrupt() {
-	w.faults.ends.May("interrupted")
+	w.faults.ends.Expect("interrupted")
 	w.job.Interrupted = true
 	w.lead.Interrupt(&w.fx)
 	w.obey()

@@ -19,7 +19,8 @@ var (
 	cellFlag  = flag.String("sim.cell", "", "a regular expression: only cells whose names match are played; with -sim.seed, that one with its trace")
 )
 
-// gridSeeds is how many seeds a cell is sought in. What is sought is somebody who has the role when the moment comes: the moment itself comes in almost every one.
+// gridSeeds is how many seeds a cell is searched in. Almost every seed reaches the moment of the cell; the search is
+// for a seed in which a node has the role at that moment.
 const gridSeeds = 60
 
 // livenessMax is the deadline of a job from the last fault on, in milliseconds of its time: what silence, suspicion and the ends of waits take, the rest of the job, and another life of
@@ -57,9 +58,11 @@ func fill(at int, c grid.Cell, times int) (f filled) {
 	return f
 }
 
-// TestEveryDeath plays the death of each role in each step of everything that changes while a job runs, before the first message of the step, in its midst and behind its last one.
-// A cell is filled when the death was in it; those that nothing can fill have a reason by name. After the death nothing else befalls the job: it must come to its end before a deadline (liveness),
-// with the bits of the quiet job and an exact audit; where it ends for the loss of a server, in another life from the last cut. What a worker or a controller costs is no life.
+// TestEveryDeath plays the death of each role in each step of everything that changes while a job runs, before the
+// first message of the step, in its midst and after its last one. A cell is filled when the death was in it; cells that
+// cannot be filled have a reason by name. No other fault is injected after the death: the job must end before a
+// deadline (liveness), with the bits of the quiet job and an exact audit. If it ends because a server is lost, it must
+// end in another attempt from the last cut. The loss of a worker or a controller costs no attempt.
 func TestEveryDeath(t *testing.T) {
 	cells := grid.Cells()
 	some := regexp.MustCompile(*cellFlag)
@@ -133,7 +136,7 @@ func (v *ending) cost(c grid.Cell, quiet map[uint64]uint64) (more []string) {
 	case v.lives == 1:
 	case c.Role == "controller":
 		more = append(more, "the loss of a controller costs a life: "+v.why)
-	case worker && c.Step.Change != "follow": // who follows does not know yet what was recorded
+	case worker && c.Step.Change != "follow": // a new controller does not know yet what was recorded
 		more = append(more, "the loss of a worker costs a life: "+v.why)
 	}
 	return more
@@ -156,7 +159,7 @@ func quietBits(t *testing.T) map[uint64]uint64 {
 			seed += model.Shapes
 			d = newDirected(grid.Cells()[0], seed, nil)
 		}
-		d.struck = true // nothing is changed, and nobody dies
+		d.struck = true // no change is made, and no node dies
 		list[i] = d.play()
 	})
 	bits := map[uint64]uint64{}
@@ -172,7 +175,7 @@ func quietBits(t *testing.T) map[uint64]uint64 {
 	return bits
 }
 
-// each does something n times, on all cores.
+// each calls a function n times, on all cores.
 func each(n int, do func(i int)) {
 	var group sync.WaitGroup
 	next := make(chan int)

@@ -24,10 +24,12 @@ func (w *world) grow() {
 	}
 }
 
-// Who takes part is asked for as an operator would: of the controller, which may refuse, may be lost before it has recorded anything, or may be followed by one
-// that has heard nothing of it. What was taken is kept until the route shows it, and asked for again where it does not.
+// A change of the actors is requested of the controller, as an operator would. The controller may refuse it, may be
+// lost before it has recorded anything, or may be followed by one that does not know the request. An accepted request
+// is kept until the route shows it, and repeated if the route does not.
 
-// take lets the controller take an entry. An actor is there before it is told to begin: its node has made it and is joined to all others. A controller that knows no route yet is asked again.
+// take passes an entry to the controller. The actor exists before it is asked to begin: its node has made it and is
+// joined to all others. A controller that knows no route yet is asked again.
 func (w *world) take(e schedule.Entry) {
 	n := w.nodes[e.Actor.Node]
 	if w.job.Ending || n.Done() || w.lead.Gone(n.Number) || !e.Leaves && (n.Departed || slices.Contains(w.removed, e.Actor)) {
@@ -92,7 +94,7 @@ func (w *world) hostLane(n *node, a wire.Address) {
 	}
 }
 
-// regrow asks for what the controller before has recorded nowhere: who asked it sees that by the route.
+// regrow repeats the requests that the previous controller did not record: the operator sees that by the route.
 func (w *world) regrow() {
 	w.coverage.HitIf("changed-route-followed", w.route.Version() > 0)
 	for _, a := range w.pending {
@@ -126,7 +128,8 @@ func (w *world) dismiss() {
 	}
 }
 
-// checkUnfit sees that the controller does not take who takes part already, and that no route follows by a change that does not fit.
+// checkUnfit checks that the controller refuses actors that take part already, and that no route follows by a change
+// that does not fit.
 func (w *world) checkUnfit() {
 	if r := w.lead.Route(); w.lead.AddLane(r.Lanes()[0], &w.fx) == nil || w.lead.AddClient(r.Clients()[0].Node, &w.fx) == nil {
 		w.Violated("the controller takes who takes part already")

@@ -82,13 +82,14 @@ func (w *world) comes(g schedule.Guest, who join.Newcomer) {
 	w.After(start, n, func() {
 		n.Joiner.Up = true
 		w.coverage.HitIf("guest-waits-for-its-turn", !n.Joiner.Called)
-		w.goes(n)
+		w.startVisit(n)
 	})
 }
 
-// goes lets a guest call the others when it is its turn. One that waits ends with its standard input, as that does with the process of node 0: nobody else knows it. Where that process is stopped for good, so is who holds the
-// input, and somebody ends both.
-func (w *world) goes(n *node) {
+// startVisit makes a joining node call the others when it is its turn. A node that waits ends with its standard input,
+// which closes with the process of node 0: no other node knows it. If that process is stopped for good, the operator
+// ends it together with the holder of the input.
+func (w *world) startVisit(n *node) {
 	switch g, lead := n.Joiner, w.nodes[0]; {
 	case !g.Up || g.Visits || n.Done():
 	case g.Called:
@@ -97,7 +98,7 @@ func (w *world) goes(n *node) {
 	case lead.Done() || lead.PausedUntil >= int64(schedule.Never):
 		n.leave("the process that leads has gone")
 	default:
-		w.After(beatEvery, n, func() { w.goes(n) })
+		w.After(beatEvery, n, func() { w.startVisit(n) })
 	}
 }
 
@@ -105,7 +106,7 @@ func (w *world) goes(n *node) {
 func (w *world) call(c shell.Call) {
 	n := w.nodes[c.Node]
 	if w.admission.Called(c) {
-		w.After(w.Visiting.Int64N(4), n, func() { w.goes(n) })
+		w.After(w.Visiting.Int64N(4), n, func() { w.startVisit(n) })
 	}
 }
 
@@ -123,7 +124,7 @@ func (w *world) addGuest(g schedule.Guest, who join.Newcomer) *node {
 // joins takes note that two nodes are connected.
 func (w *world) joins(at, back *pair) {
 	for _, p := range []*pair{at, back} {
-		n, to := p.From(), p.To()
+		n, to := p.Local(), p.Peer()
 		for len(n.pairs) <= int(to.Number) {
 			n.pairs, n.heard = append(n.pairs, nil), append(n.heard, 0)
 		}
@@ -132,10 +133,10 @@ func (w *world) joins(at, back *pair) {
 	w.moved()
 }
 
-// Doors returns whom the node lets in that was not there.
+// Doors returns the node's acceptor of nodes that join.
 func (n *node) Doors() *join.Newcomers { return n.doors }
 
-// Arrived takes note that a guest is connected to all others, or why not.
+// Arrived records that a joining node is connected to all others, or why it is not.
 func (n *node) Arrived(err error) {
 	w, g := n.w, n.Joiner
 	if err != nil {
@@ -162,12 +163,12 @@ func (n *node) Arrived(err error) {
 	}
 }
 
-// Met lets a guest say that it is ready, when all others have it among their own.
+// Met makes a joining node report that it is ready, when it is connected to all others.
 func (n *node) Met() {
 	if g := n.Joiner; g == nil || !g.Joined || n.Ready || n.Done() {
 		return
 	}
-	for p := range n.pairs.All() {
+	for p := range n.pairs.Each() {
 		if !p.Met() {
 			return
 		}
@@ -197,7 +198,7 @@ func (n *node) fingerprint() bellows.Fingerprint {
 	return job
 }
 
-// ownJob returns the job as guests must have made it, if there are any.
+// ownJob returns the fingerprint of the job that joining nodes must have made, if any node may join.
 func (w *world) ownJob() (job bellows.Fingerprint) {
 	if w.joinable() {
 		job.Data = 1
@@ -205,7 +206,7 @@ func (w *world) ownJob() (job bellows.Fingerprint) {
 	return job
 }
 
-// uninvite gives a guest up, for whoever asked for it.
+// uninvite cancels the invitation of a node, for the operator that asked for it.
 func (w *world) uninvite(n *node) {
 	if n.Joiner.Outcome == nil {
 		w.lead.Uninvite(n.Number, bellows.Errorf(bellows.Interrupted, "wait", "", "nobody wants it"))
@@ -238,10 +239,10 @@ func (w *world) settle() {
 	w.admission.Waiting()
 }
 
-// turnedAway ends the connections of a guest that takes no part; its process is ended by whoever has it come.
+// turnedAway ends the connections of a node that may not join; the operator ends its process.
 func (w *world) turnedAway(n *node, why error) {
 	w.admission.Refused(&n.Node, why)
-	if p := w.nodes[0].pairs.To(n.Number); p != nil && !n.Done() {
+	if p := w.nodes[0].pairs.Find(n.Number); p != nil && !n.Done() {
 		p.Close()
 	}
 	if !n.Done() {
@@ -249,11 +250,11 @@ func (w *world) turnedAway(n *node, why error) {
 	}
 }
 
-// admitted gives work to a guest that takes part.
+// admitted gives work to a node that has joined.
 func (w *world) admitted(n *node) {
 	w.coverage.HitIf("guest-beside-another", slices.ContainsFunc(w.nodes, func(o *node) bool { return o != n && o.Joiner != nil && o.hosts() && !o.Done() }))
 	lost := ""
-	if p := w.nodes[0].pairs.To(n.Number); p != nil {
+	if p := w.nodes[0].pairs.Find(n.Number); p != nil {
 		if why, yes := p.Lost(); yes {
 			lost = cmp.Or(why, "for no reason")
 		}
@@ -263,7 +264,7 @@ func (w *world) admitted(n *node) {
 	w.After(0, w.nodes[0], func() { w.employ(n) })
 }
 
-// employ gives a guest splits and partitions, and sends it away when its time has come.
+// employ gives a joined node splits and partitions, and makes it leave when its time has come.
 func (w *world) employ(n *node) {
 	g := n.Joiner
 	for _, s := range g.Splits {
@@ -327,7 +328,7 @@ func (w *world) empty(n *node) {
 	}
 }
 
-// enters takes note of records by which a guest takes part. What has befallen it before concerns the job from now on.
+// enters handles records by which a node joins. Faults injected at it before concern the job from now on.
 func (w *world) enters(c bellows.Control) {
 	n := w.nodes[c.Node]
 	switch c.Kind {
@@ -357,7 +358,8 @@ func (w *world) breakWord(n bellows.NodeID) {
 	}
 }
 
-// unreachable sees that nobody speaks to a node that he is not joined to, unless one of them is about to go, or takes no part yet.
+// unreachable checks that no node sends to a node that it is not connected to, unless one of them is about to leave, or
+// does not take part yet.
 func (w *world) unreachable(e wire.Envelope) {
 	for _, n := range []bellows.NodeID{e.From.Node, e.To.Node} {
 		if n != 0 && !admission.TakesPart(w.route, n) {

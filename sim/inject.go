@@ -16,7 +16,8 @@ func (w *world) peer(n *node) *node {
 	if other == n || w.Rng.IntN(4) == 0 {
 		other = w.nodes[(int(n.Number)+1+w.Rng.IntN(len(w.nodes)-1))%len(w.nodes)]
 	}
-	for n.pairs.To(other.Number) == nil || other.Joiner != nil && !other.hosts() { // a guest that is on its way has its own fate
+	// a node that is joining has faults that are planned for it
+	for n.pairs.Find(other.Number) == nil || other.Joiner != nil && !other.hosts() {
 		other = w.nodes[(int(other.Number)+1)%len(w.nodes)]
 	}
 	return other
@@ -36,12 +37,12 @@ func (w *world) cut(n *node, millis int64) {
 	w.direction(n).Silence(w.Now + millis)
 }
 
-// halfOpen silences one direction from now on: whoever speaks into it learns nothing.
+// halfOpen silences one direction from now on: the sender learns nothing.
 func (w *world) halfOpen(n *node) {
 	p := w.direction(n)
 	p.Silence(int64(schedule.Never))
-	w.faults.ends.May("has said nothing for") // where there are other connections, and a node stops before it finds out
-	w.mayPart(p.From(), p.To())
+	w.faults.ends.Expect("has said nothing for") // where there are other connections, and a node stops before it finds out
+	w.mayPart(p.Local(), p.Peer())
 }
 
 // muteToLeader keeps node 0 from hearing a node for longer than a lease.
@@ -58,7 +59,7 @@ func (w *world) muteToLeader(n *node) {
 func (w *world) reset(f schedule.Fault, n *node) {
 	p := n.pairs[w.peer(n).Number]
 	if f == "sever" {
-		w.mayPart(p.From(), p.To())
+		w.mayPart(p.Local(), p.Peer())
 	}
 	p.Reset(f == "sever")
 }
@@ -67,10 +68,10 @@ func (w *world) reset(f schedule.Fault, n *node) {
 func (w *world) garble(n *node) {
 	p := w.direction(n)
 	p.Garble()
-	w.mayPart(p.From(), p.To())
+	w.mayPart(p.Local(), p.Peer())
 }
 
-// halt stops a node: for a while that nobody may mind, for too long, or for good.
+// halt stops a node: for a while that must not matter, for too long, or for good.
 func (w *world) halt(f schedule.Fault, n *node) {
 	w.coverage.HitAt(string(f), n.party())
 	w.Note("%v of node %d", f, n.Number)
@@ -78,7 +79,7 @@ func (w *world) halt(f schedule.Fault, n *node) {
 	case f == "pause" && n.Number == 0:
 		w.sleep(n, 20+w.Rng.Int64N(times.Leader-800)) // the others wait for node 0 longer than it for them
 	case f == "pause":
-		if !n.pairs.To(0).Stands() { // it has been silent already, as long as it could not connect to a new process of node 0
+		if !n.pairs.Find(0).Stands() { // it has been silent already, as long as it could not connect to a new process of node 0
 			w.mayLose(n)
 		}
 		w.sleep(n, 20+w.Rng.Int64N(schedule.LeaseMillis-600))
@@ -101,7 +102,8 @@ func (w *world) sleep(n *node, millis int64) {
 	}
 }
 
-// starts keeps node 0 silent while another process takes its place: no longer than the others wait for it, with a stop before that has ended just now, and of which nobody has heard.
+// starts keeps node 0 silent while another process takes its place: no longer than the others wait for it, counted
+// together with a stop that has just ended and that no node has noticed.
 func (w *world) starts(n *node, millis int64) {
 	if w.Now > n.PausedUntil+5*beatEvery {
 		n.quietSince = w.Now
@@ -109,12 +111,13 @@ func (w *world) starts(n *node, millis int64) {
 	n.PausedUntil = max(w.Now, min(w.Now+millis, n.quietSince+times.Leader-800))
 }
 
-// crash ends a node. If only its process dies, the system closes its connections, and whoever started it hears of it.
+// crash ends a node. If only its process dies, the system closes its connections, and the process that started it
+// learns of it.
 func (w *world) crash(n *node) {
 	w.mayLose(n)
 	n.HostGone = w.Rng.IntN(2) == 0
 	if !n.HostGone {
-		for p := range n.pairs.All() {
+		for p := range n.pairs.Each() {
 			p.Die()
 		}
 	}
@@ -125,22 +128,23 @@ func (w *world) crash(n *node) {
 	}
 }
 
-// judge lets node 0 be watched, since a fault that nobody notices is as bad as one that breaks something: when another node has been silent for a lease, until some time at least, and was alive
-// to it before, the job must be on its way to an end (P8).
+// judge plans a check of node 0, because an unnoticed fault is as bad as a broken invariant: if another node has been
+// silent for a lease, at least until some time, and was heard before, the job must be about to end (P8).
 func (w *world) judge(n *node, until int64) {
 	if n.Number != 0 && w.job.Begun && w.Now >= beatEvery && (n.Joiner == nil || n.hosts()) {
 		w.judgeAt(w.Now+silenceMax, n, until)
 	}
 }
 
-// judgeAt looks at a node that has been silent then. Who has followed another controller since has granted it another lease.
+// judgeAt checks a node that has been silent until then. A new controller grants another lease when it follows.
 func (w *world) judgeAt(by int64, n *node, until int64) {
 	if until < by {
 		return
 	}
 	w.After(by-w.Now, w.nodes[0], func() {
 		since := w.followedAt
-		if w.lead.Recovering() { // nobody is judged while a lane that can be heard owes its word, which has a deadline of its own (seed 26441)
+		// no check while a lane that can be heard owes an answer, which has another deadline (seed 26441)
+		if w.lead.Recovering() {
 			since = w.Now
 		}
 		if since > by-silenceMax {
@@ -210,7 +214,7 @@ func (w *world) forged(e wire.Envelope) {
 	w.actor(e.To).Put(letter{Envelope: e, Digest: msgcopy.Digest(e.Message), Forged: true})
 }
 
-// answerForged checks what a node of the past is told.
+// answerForged checks the answer to a node of the past.
 func (w *world) answerForged(e wire.Envelope) {
 	w.coverage.Hit("stranger-refused")
 	switch e.Message.(type) {
@@ -227,7 +231,7 @@ func (w *world) loses(e wire.Envelope) bool {
 		w.Note("%T from %v to %v is lost", e.Message, e.From, e.To)
 		w.coverage.Hit("message-lost")
 		for _, found := range schedule.LossFound {
-			w.faults.ends.May("%s", found)
+			w.faults.ends.Expect("%s", found)
 		}
 	}
 	return lost

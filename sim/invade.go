@@ -12,7 +12,7 @@ import (
 	"bellows/sim/internal/schedule"
 )
 
-// An invader sends so many messages; clocks go on after every few.
+// An invader sends so many messages; clocks advance after every few.
 const (
 	invasion     = 300
 	invasionTick = 50
@@ -32,12 +32,13 @@ type victims struct {
 // A job that has been invaded proves nothing else, so that the schedule ends there; but it ends anywhere, so that messages meet actors in every state that sound
 // schedules bring about. That is what a fuzz target of one actor does not have.
 
-// invade lets nodes say what no sound one would, in whatever state the job is. What the checker of the receiver passes goes to the actor, which may take it, refuse it or call it a breach, and must not
-// panic (P10). What it breaks besides is not looked at: there the schedule ends.
+// invade makes nodes send invalid messages, in any state of the job. A message that the checker of the receiver passes
+// goes to the actor, which may take it, refuse it or report a protocol violation, and must not panic (P10). Other
+// damage is not checked: the schedule ends there.
 func (w *world) invade() {
 	w.invaded = true
 	if w.Only == "" {
-		w.Only = "P10" // drivers go on to look at what they are told
+		w.Only = "P10" // drivers continue to check what they receive
 	}
 	var to victims
 	for i := range invasion {
@@ -75,7 +76,7 @@ func (w *world) assail(h wire.Header, e wire.Envelope, to *victims) {
 	to.out = wire.Outbox{}
 }
 
-// judges returns what the checker of a node says of a frame. A refusal is the breach of the sender.
+// judges returns the verdict of a node's checker on a frame. A refusal is a protocol violation of the sender.
 func (w *world) judges(n *node, peer bellows.NodeID, h wire.Header, e wire.Envelope) error {
 	err := fresh.Check(n.checker, peer, h, e)
 	if err != nil {

@@ -7,12 +7,13 @@ import (
 	"bellows/sim/internal/schedule"
 )
 
-// remove has the controller remove an actor, as an operator would: a client's splits go to others first. What is not possible yet is asked for again.
+// remove asks the controller to remove an actor, as an operator would: a client's splits move to others first. A step
+// that is not possible yet is repeated.
 func (w *world) remove(e schedule.Entry) error {
 	r := w.lead.Route()
 	moves, last := e.Empties(r, w.removed)
 	if e.Made(r) || last {
-		return nil // it never took part, or is the last who can run tasks
+		return nil // it never took part, or is the last that can run tasks
 	}
 	if !slices.Contains(w.removed, e.Actor) { // it is asked for again and again
 		w.removed = append(w.removed, e.Actor) // nothing is given to it any more
@@ -61,7 +62,7 @@ func (w *world) removeLane(e schedule.Entry) error {
 	return nil
 }
 
-// stay returns those of some lanes that are not to leave, and whose nodes are not lost.
+// stay filters lanes: those that are not to leave, on nodes that are not lost.
 func (w *world) stay(lanes []wire.Address) []wire.Address {
 	return slices.DeleteFunc(slices.Clone(lanes), func(a wire.Address) bool { return slices.Contains(w.removed, a) || w.lead.Gone(a.Node) })
 }
@@ -83,7 +84,7 @@ func (w *world) buries() {
 			w.Violated("P9: node %d is lost (%s), has a part of the model or nothing was injected at it, and the job goes on", n.Number, b.Reason)
 		}
 		w.Note("the job goes on without node %d: %s", n.Number, b.Reason)
-		w.mayLose(n) // of two that have lost each other it may be the one to which nothing was done
+		w.mayLose(n) // if two have lost each other, it may be the one without an injected fault
 		w.moved()
 		w.coverage.Hit("worker-lost")
 		w.coverage.HitIf("lost-with-units", b.Units > 0)

@@ -67,7 +67,7 @@ func (w *world) unask(ref bellows.PartitionRef) {
 	}
 }
 
-// meddle lets something befall a move, in a step of its own.
+// meddle injects an event into a move, in a separate step.
 func (w *world) meddle(ref bellows.PartitionRef, phase string) {
 	meddling, some := w.Meddles()
 	if !some {
@@ -103,7 +103,7 @@ func (w *world) shiftKept() {
 	}
 }
 
-// askAgain asks another controller for what the one before was asked for.
+// askAgain repeats at a new controller the requests that the previous one received.
 func (w *world) askAgain() {
 	w.coverage.HitIf("move-followed", w.moves.UnderWay())
 	for _, m := range w.lead.Moving() {

@@ -18,7 +18,7 @@ func (w *world) connect() {
 	}
 }
 
-// What follows is what connections know of a node (transit.Node).
+// The following methods are the connections' view of a node (transit.Node).
 
 func (n *node) Stopped() bool  { return n.stopped() }
 func (n *node) Ended() bool    { return n.Crashed && !n.HostGone || n.Left }
@@ -42,7 +42,7 @@ func (n *node) Deliver(peer bellows.NodeID, sent, received wire.Envelope, digest
 	if err != nil && n.w.failover.Forked {
 		n.w.Note("node %d refuses what node %d says of another route: %v", n.Number, peer, err)
 		n.w.mayPart(n, n.w.nodes[peer])
-		n.pairs.To(peer).Refuse(sent)
+		n.pairs.Find(peer).Refuse(sent)
 		return
 	}
 	if err != nil {

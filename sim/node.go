@@ -40,7 +40,7 @@ type node struct {
 	fx          members.Effects
 	closedAt    int64    // when its executors will have closed; 0: their tasks run
 	heard       []uint64 // by node: frames that have come
-	ticked      bool     // its lanes have been told a time
+	ticked      bool     // its lanes have received a time
 	heardMillis int64    // by its clock, when the last came from node 0
 	lastSaid    string   // why its connection to node 0 ended
 }
@@ -71,7 +71,7 @@ func (n *node) begin() {
 	switch {
 	case !n.hosts():
 		n.Left = true
-		for p := range n.pairs.All() { // nobody speaks to it
+		for p := range n.pairs.Each() { // no node sends to it
 			p.Unused()
 		}
 	case n.Number == 0:
@@ -120,14 +120,14 @@ func (n *node) tick() {
 	}
 	n.tickLinks()
 	n.tickLanes(now)
-	n.shell.Tick(now, n.heard[0], n.told(), n.unfinished(), &n.fx)
+	n.shell.Tick(now, n.heard[0], n.released(), n.unfinished(), &n.fx)
 	n.obey()
 	n.w.After(n.period(beatEvery), n, n.tick)
 }
 
 // tickLinks tells the sessions of a node that time has passed.
 func (n *node) tickLinks() {
-	for p := range n.pairs.All() {
+	for p := range n.pairs.Each() {
 		p.Tick()
 	}
 }
@@ -157,7 +157,7 @@ func (n *node) unfinished() (list []bellows.Unit) {
 // close tells the lanes of a node that no task runs any more, once that is so.
 func (n *node) close() {
 	w := n.w
-	if n.Closed || n.worker != nil && n.worker.client.Ended() == nil || n.worker == nil && n.expects && !n.told() {
+	if n.Closed || n.worker != nil && n.worker.client.Ended() == nil || n.worker == nil && n.expects && !n.released() {
 		return
 	}
 	if n.closedAt == 0 {
@@ -199,19 +199,20 @@ func (n *node) Disconnected(peer bellows.NodeID, reason string) {
 		if peer == 0 {
 			n.lastSaid = reason
 		}
-		n.shell.Disconnected(peer, reason, n.refuses(peer), n.told(), &n.fx)
+		n.shell.Disconnected(peer, reason, n.refuses(peer), n.released(), &n.fx)
 		n.obey()
 	}
 }
 
 // refuses reports whether the node has ended its connections to another for what came.
 func (n *node) refuses(peer bellows.NodeID) bool {
-	p := n.pairs.To(peer)
+	p := n.pairs.Find(peer)
 	return p != nil && p.Refused()
 }
 
-// told reports whether the node knows that the job is over, or has been removed and was let go, or the job has ended meanwhile: then nothing is lost with node 0.
-func (n *node) told() bool {
+// released reports whether the node knows that the job is over, or was removed and released, or the job has ended
+// meanwhile: then it loses nothing with node 0.
+func (n *node) released() bool {
 	if k := n.worker; k != nil && !k.client.Removed() {
 		return k.client.Ended() != nil
 	}
@@ -220,8 +221,8 @@ func (n *node) told() bool {
 
 // checkLeave judges that a node leaves, and why.
 func (n *node) checkLeave(reason string) {
-	to, k := n.w.nodes[0].pairs.To(n.Number), n.worker
-	l := verdict.Leave{Reason: reason, Told: n.told(), Without: k != nil && blame.EndedWithout(k.client.Ended(), n.Number)}
+	to, k := n.w.nodes[0].pairs.Find(n.Number), n.worker
+	l := verdict.Leave{Reason: reason, Told: n.released(), Without: k != nil && blame.EndedWithout(k.client.Ended(), n.Number)}
 	l.Heard = to != nil && !to.Refused() && to.Answered() && (!n.Gone || to.Resumed()) && strings.HasSuffix(n.lastSaid, "EOF")
 	if n.w.verdict.CheckLeave(&n.Node, l) {
 		n.gaveUp(reason)
@@ -229,7 +230,7 @@ func (n *node) checkLeave(reason string) {
 	}
 }
 
-// leave ends the process of a node that is not node 0. The one that started it may be told.
+// leave ends the process of a node that is not node 0. The process that started it may report that.
 func (n *node) leave(reason string) {
 	w := n.w
 	if n.Left {
@@ -238,7 +239,7 @@ func (n *node) leave(reason string) {
 	w.Note("node %d leaves: %q", n.Number, reason)
 	w.moved()
 	n.Left = true
-	for p := range n.pairs.All() {
+	for p := range n.pairs.Each() {
 		p.Close()
 	}
 	w.coverage.HitIf("node-0-given-up", reason != "")
@@ -250,7 +251,7 @@ func (n *node) leave(reason string) {
 	}
 }
 
-// reportDeath tells node 0 that a process has died, as whoever started it can.
+// reportDeath reports to node 0 that a process has died, as the process that started it would.
 func (w *world) reportDeath(n *node) {
 	if !n.Departed {
 		w.mayLose(n)
@@ -262,7 +263,7 @@ func (w *world) reportDeath(n *node) {
 	})
 }
 
-// start is node 0 at its beginning: the controller starts, and is told the time from then on.
+// start starts node 0: its controller starts, and receives the time from then on.
 func (w *world) start() {
 	w.lead.Start(&w.fx)
 	w.obey()
@@ -279,7 +280,7 @@ func (w *world) tickController() {
 		n.worker.tick(n.local())
 	}
 	n.tickLinks()
-	if why := w.lead.Tick(n.local(), n.heard, n.told(), n.unfinished(), &w.fx); why != "" {
+	if why := w.lead.Tick(n.local(), n.heard, n.released(), n.unfinished(), &w.fx); why != "" {
 		n.gaveUp(why)
 	}
 	w.obey()
@@ -308,7 +309,7 @@ func (w *world) obey() {
 		w.nodes[0].checker.Learn(r)
 	}
 	w.settle()
-	w.hooks.Says(w.fx.Envelopes)
+	w.hooks.Sending(w.fx.Envelopes)
 	if w.breaks() {
 		return
 	}
@@ -365,7 +366,8 @@ func (w *world) obey() {
 	}
 }
 
-// letGo ends all connections of node 0, behind all that it has sent, when its own tasks have ended or are waited for no more.
+// letGo ends all connections of node 0, after all that it has sent, when its own tasks have ended or it has stopped
+// waiting for them.
 func (w *world) letGo() {
 	if leader := w.nodes[0]; !leader.Closed && !leader.Hung {
 		w.After(resendEvery, leader, w.letGo)
@@ -380,7 +382,7 @@ func (w *world) letGo() {
 // drain ends the connections of node 0 to which all has been said, and waits a while for those that are being made again.
 func (w *world) drain(until int64) {
 	leader, open := w.nodes[0], false
-	for p := range leader.pairs.All() {
+	for p := range leader.pairs.Each() {
 		open = p.Drain(w.Now < until) || open
 	}
 	if leader.Left = !open; open {

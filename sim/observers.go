@@ -47,7 +47,8 @@ type observers struct {
 	verdict   *verdict.Watch
 }
 
-// observe makes the observers of a life, in the order in which they are told: an observer that asks another is told after it.
+// observe makes the observers of an attempt in the order in which they are called: an observer that asks another comes
+// after it.
 func (w *world) observe(states []*nodestate.Node) {
 	lead := func() *shell.Lead { return w.lead }
 	newest := func() *route.Route { return w.route }
@@ -78,7 +79,7 @@ func (w *world) observe(states []*nodestate.Node) {
 		Moves: o.moves, Failover: o.failover, Oracle: w.oracle, Images: o.images, Ends: &w.faults.ends, View: verdict.View{
 			Lead: lead, Driver: func() *driver.Driver { return w.driver }, Losses: func() int { return w.losses }, Tick: beatEvery}}
 	events := &coverage.Watch{Coverage: w.coverage, Words: model.Words, Records: w.Limits.Coord.Records, Commits: w.Limits.Lane.Commitments,
-		Divided: w.Job.Apart, Handed: func(s bellows.SplitID) bellows.Clock { return w.driver.Handed(s) },
+		Divided: w.Job.Division, Handed: func(s bellows.SplitID) bellows.Clock { return w.driver.Handed(s) },
 		Buried: func(n bellows.NodeID) bool { return w.nodes[n].Buried }}
 	w.steps = &steps.Life{Schedule: w.Schedule, Route: first, Witness: o.witness.Witness, Coverage: w.coverage, Violated: w.Violated,
 		Leased: func(n bellows.NodeID) { w.stages.Enter(n, schedule.LeaseHeld) }}
@@ -106,8 +107,8 @@ func (w *world) begins() {
 	w.host(false)
 }
 
-// in reports whether a node is in a stage.
-func (w *world) in(n bellows.NodeID, p schedule.Stage) bool {
+// inStage reports whether a node is in a stage.
+func (w *world) inStage(n bellows.NodeID, p schedule.Stage) bool {
 	switch p {
 	case schedule.TheEnd:
 		return w.job.Ending && w.job.Outcome == nil
@@ -130,7 +131,7 @@ func (r reactions) Posted(e wire.Envelope) {
 		w.moved()
 	case *wire.End:
 		if !m.Parts {
-			w.faults.ends.Told(m)
+			w.faults.ends.ExpectLosses(m)
 		}
 	case *wire.Complaint:
 		if n := w.nodes[e.From.Node]; m.Node == n.Number && !m.Breach {

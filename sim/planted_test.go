@@ -122,8 +122,9 @@ func judgeRecovery(t *testing.T, bugs []string, found map[string]uint64) {
 // recoveryFloor is how many of a hundred planted bugs of recovery schedules show at least.
 const recoveryFloor = 85
 
-// detect plays seeds with a bug planted, until one shows it: the known one, unless it is 0, and then few at a time, since
-// half of the bugs are shown by the first. deaths: what no seed shows is sought in the grid of deaths, too, one of each cell; quiet is what the tables of quiet jobs end with.
+// detect plays seeds with a bug planted, until one shows it: the known one, unless it is 0, and then few at a time,
+// since the first shows half of the bugs. deaths: if no seed shows the bug, the grid of deaths is searched as well, one
+// death of each cell. quiet has the final tables of quiet jobs.
 func detect(b string, seeds int, known uint64, deaths bool, quiet map[uint64]uint64) detection {
 	planted.Plant(b)
 	defer planted.Plant("")

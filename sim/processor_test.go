@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// processorTime returns what this process has used of its processors in its own code; 0: nobody knows.
+// processorTime returns the processor time that this process has used in its own code; 0: unknown.
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

@@ -18,7 +18,7 @@ type Result struct {
 	Millis    int64  // virtual time
 	Commits   int
 
-	Lives int // how often the job went on after an interruption
+	Lives int // how often the job resumed after an interruption
 
 	messages int // that actors have posted
 	clocks   int // that every split has completed

@@ -21,8 +21,8 @@ type script struct {
 	task       *client.Task
 	unit       bellows.Unit
 	goOn       func() // run
-	stuckAt    int    // the step before which it does not go on; -1: none
-	stuckSince int64  // since when it does not; 0: it goes on
+	stuckAt    int    // the step before which it hangs; -1: none
+	stuckSince int64  // since when it hangs; 0: it runs
 	waiting    bool
 	since      int64 // when the wait began
 	named      bool  // the wait was named
@@ -51,7 +51,7 @@ func (s *script) ask() {
 // park gives the script's slot away until it has been answered.
 func (s *script) park() { s.k.give(s.k.places.Park(s.unit.Split)) }
 
-// answered ends the wait for an answer. What follows is the wait for a slot.
+// answered ends the wait for an answer. The wait for a slot follows.
 func (s *script) answered() {
 	s.checkNamed()
 	s.waiting = false
@@ -68,7 +68,7 @@ func (s *script) checkNamed() {
 	}
 }
 
-// stick does not go on, until the job is interrupted or loses a node, node 0 has named what it waits for, or the time has come.
+// stick hangs until the job is interrupted or loses a node, node 0 has named the task, or the time has come.
 func (s *script) stick() {
 	w := s.w
 	w.Note("%v does not go on", &s.Script)
@@ -78,8 +78,8 @@ func (s *script) stick() {
 	s.stuckAt, s.stuckSince = -1, w.Now
 	until, forever := w.Now+w.Endless.Millis, w.Endless.Millis == int64(schedule.Never)
 	if forever {
-		w.faults.ends.May("has not ended, and nothing has been committed for")
-		w.faults.ends.May("it has computed for")
+		w.faults.ends.Expect("has not ended, and nothing has been committed for")
+		w.faults.ends.Expect("it has computed for")
 	}
 	var look func()
 	look = func() {
@@ -99,11 +99,11 @@ func (s *script) run() {
 		return // killed meanwhile
 	}
 	for s.k.client.Ended() == nil && s.w.Violation == "" {
-		if s.At() == s.stuckAt {
+		if s.Position() == s.stuckAt {
 			s.stick()
 			return
 		}
-		if s.At() == s.Len() {
+		if s.Position() == s.Len() {
 			s.CheckSlabs()
 			s.k.finish(s, nil)
 			return
@@ -126,7 +126,8 @@ func (s *script) run() {
 	}
 }
 
-// checkCulprit sees that node 0, where it waits for a task of a node on which one has not gone on for long, names that one and no neighbour (P8).
+// checkCulprit checks that node 0, if it waits for a task of a node on which one hangs, names that task and no other
+// (P8).
 func (w *world) checkCulprit(notice string) {
 	var split, clock, node int
 	if at := strings.Index(notice, " for split "); at < 0 {
@@ -136,7 +137,7 @@ func (w *world) checkCulprit(notice string) {
 	}
 	n := w.nodes[node]
 	for _, s := range n.worker.scripts {
-		// so long that its node has said so, though its word was on its way while a link was cut
+		// so long that its node has reported it, even if the report was delayed while a link was cut
 		if s == nil || s.stuckSince == 0 || w.Now < s.stuckSince+1700 || n.Gone || n.PausedUntil > s.stuckSince || w.nodes[0].PausedUntil > s.stuckSince {
 			continue
 		}

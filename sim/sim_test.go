@@ -112,8 +112,8 @@ func TestSeedsThatFailedAreKept(t *testing.T) {
 	}
 }
 
-// TestSplitsRunAhead plays schedules in which no table makes a split wait for others: the words that its flushes are done, by
-// way of several lanes, of one or of none, overtake each other.
+// TestSplitsRunAhead plays schedules in which no table makes a split wait for others: the reports that its flushes are
+// done, by way of several lanes, of one or of none, overtake each other.
 func TestSplitsRunAhead(t *testing.T) {
 	for _, r := range play(schedule.LooseSeeds, max(100, schedules()/10)) {
 		if r.Violation != "" {
@@ -144,7 +144,8 @@ func TestSizes(t *testing.T) {
 // repeated is how many seeds TestSameSeedSameTrace plays twice. The soak plays more.
 var repeated = 20
 
-// TestSameSeedSameTrace plays seeds twice: everything that happens is the seed's, and nothing the neighbour's, who takes messages from the same pools.
+// TestSameSeedSameTrace plays seeds twice: the seed decides everything that happens, and no schedule affects another
+// that takes messages from the same pools.
 func TestSameSeedSameTrace(t *testing.T) {
 	again := play(1, repeated)
 	for i, a := range play(1, repeated) {

@@ -13,12 +13,13 @@ import (
 	"bellows/sim/internal/schedule"
 )
 
-// gaps are how long after one death another follows, at least and at most: in the same moment, while nobody knows of it, when it is just known, and when its silence has had its
-// consequence, or in the next life.
+// gaps are the delays after one death until another, at least and at most: in the same moment; before any node knows of
+// it; when it is just known; and after its silence has had its consequence, or in the next attempt.
 var gaps = [...][2]int64{{0, 0}, {1, 60}, {60, 1200}, {2500, 4000}}
 
-// TestTwoAndThreeDeaths has others die behind the first: each role behind each, after each of four gaps, and in half of the jobs a third one of any role. Each is in some step of some change.
-// Then nothing befalls the job any more, and it must come to its end before the deadline, with the bits of the quiet job.
+// TestTwoAndThreeDeaths injects further deaths after the first: each role after each, after each of four gaps, and in
+// half of the jobs a third death of any role. Each is in some step of some change. No other fault follows. The job must
+// end before the deadline, with the bits of the quiet job.
 func TestTwoAndThreeDeaths(t *testing.T) {
 	type pair struct {
 		first, second string
@@ -84,8 +85,9 @@ func TestTwoAndThreeDeaths(t *testing.T) {
 	t.Logf("%d jobs with two deaths and %d with three, all %d pairs of roles and gaps; %d lives; the longest to the end took %d ms", two, three, len(pairs), lives, slowest)
 }
 
-// TestRevocations drains a node with a lane and a client, which dies when its notice is over: after anything from nothing to longer than it takes to leave. Whoever has left costs nothing; who has not
-// costs what it had, as any other.
+// TestRevocations drains a node with a lane and a client, which dies when its notice is over: at once, after longer
+// than it takes to leave, or between. A node that has left costs nothing; one that has not costs as much as any other
+// death.
 func TestRevocations(t *testing.T) {
 	quiet := quietBits(t)
 	const every, notices = 3, 140
@@ -139,8 +141,9 @@ func findStep(t *testing.T, c string, name string) *grid.Step {
 	return nil
 }
 
-// TestRejoinStorms has workers die and others join for them, many at once, of which some never come, have made another job, stop for a while, or die: invited, started, calling, joined or at work.
-// None of it costs more than what these had not finished: the job ends in its first life, with the bits of the quiet one.
+// TestRejoinStorms makes workers die and others join for them, many at once. Some of these never come, have made
+// another job, stop for a while, or die: invited, started, calling, joined or at work. Only their unfinished work is
+// lost: the job ends in its first attempt, with the bits of the quiet job.
 func TestRejoinStorms(t *testing.T) {
 	quiet := quietBits(t)
 	storms := 60 * *cellsFlag
@@ -236,7 +239,7 @@ func TestRejoinStorms(t *testing.T) {
 // storms0 keeps what dies in parallel storms apart.
 const storms0 = 1 << 12
 
-// spared reports whether the job continues without a worker: another one lives.
+// spared reports whether the job continues without a worker: another worker is alive.
 func spared(w *world, n *node) bool {
 	if strings.Contains(w.Violation, "P") {
 		return false

@@ -19,7 +19,7 @@ import (
 	"bellows/sim/internal/schedule"
 )
 
-// tally is what many schedules had in common.
+// tally has the sums over many schedules.
 type tally struct {
 	schedules, finished, failures, streams, lives int
 	millis, commits                               int64
@@ -92,12 +92,12 @@ func (a *tally) judge(t *testing.T) {
 	}
 	a.judgeFaults(t, enough, least)
 	for _, name := range events(t) {
-		if n := a.in(name, ""); enough && n < least {
+		if n := a.schedulesWith(name, ""); enough && n < least {
 			t.Errorf("%s: in %d of %d schedules", name, n, a.schedules)
 		}
 	}
 	for _, step := range schedule.Phases {
-		if n := a.in("meddled with", step); enough && n < least {
+		if n := a.schedulesWith("meddled with", step); enough && n < least {
 			t.Errorf("a move was meddled with when it was %s in %d of %d schedules", step, n, a.schedules)
 		}
 	}
@@ -110,8 +110,8 @@ func (a *tally) judge(t *testing.T) {
 	t.Log(a.String())
 }
 
-// in returns in how many schedules something has come about at a place, and notes that it is an event.
-func (a *tally) in(name, place string) int {
+// schedulesWith returns in how many schedules an event happened at a place, and marks it as known.
+func (a *tally) schedulesWith(name, place string) int {
 	e := coverage.Event{Name: name, Place: place}
 	a.known[e] = true
 	return a.covered[e]
@@ -123,7 +123,7 @@ func (a *tally) judgeFaults(t *testing.T, enough bool, least int) {
 	for _, f := range schedule.Faults {
 		total := 0
 		for p := range schedule.Stages {
-			n := a.in(string(f.Name), p.String())
+			n := a.schedulesWith(string(f.Name), p.String())
 			total += n
 			if enough && n < least && schedule.Possible(f.Name, p) {
 				t.Errorf("%v was injected in %v in %d of %d schedules", f.Name, p, n, a.schedules)
@@ -132,13 +132,13 @@ func (a *tally) judgeFaults(t *testing.T, enough bool, least int) {
 		if total == 0 {
 			t.Errorf("%v was injected in none of %d schedules", f.Name, a.schedules)
 		}
-		if n := a.in("fault", f.Family); enough && 10*n < 3*a.schedules {
+		if n := a.schedulesWith("fault", f.Family); enough && 10*n < 3*a.schedules {
 			t.Errorf("faults of %s were injected in %d of %d schedules: fewer than three in ten", f.Family, n, a.schedules)
 		}
 	}
 	for _, f := range nodeFaults {
 		for _, p := range parties {
-			if n := a.in(f, p); n < least {
+			if n := a.schedulesWith(f, p); n < least {
 				t.Errorf("%s hit %s in %d of %d schedules", f, p, n, a.schedules)
 			}
 		}
@@ -197,7 +197,7 @@ func eachSource(t *testing.T, root string, do func(path string, text []byte)) {
 func (a *tally) judgeGrid(t *testing.T, enough bool) {
 	for _, name := range coverage.Messages() {
 		for _, step := range schedule.Phases {
-			switch n, why := a.in(name, step), nowhere[name]; {
+			switch n, why := a.schedulesWith(name, step), nowhere[name]; {
 			case n > 0 && why != "":
 				t.Errorf("%s came while a move was %s in %d schedules, and cannot: %s", name, step, n, why)
 			case n == 0 && why == "" && enough && !seldom(step, name):
@@ -214,8 +214,10 @@ var nowhere = map[string]string{
 	"bye":     "it is a connection's own", "ack": "it is a connection's own", "resume": "it is a connection's own",
 }
 
-// seldom reports whether a kind of message need not come while a move is so far, though it may: a task says that it has computed for seconds, and a move takes as many milliseconds. State is asked for
-// when all lanes have closed, and a lane closes behind all that comes to it; but one that has not heard of the end is not waited for for ever (seed 228561).
+// seldom reports whether a kind of message need not come during a step of a move, though it may. A task reports after
+// seconds that it still computes, and a move takes as many milliseconds. State is asked for when all lanes have closed,
+// and a lane closes after all that comes to it; but a lane that has not heard of the end is not waited for for ever
+// (seed 228561).
 func seldom(step, kind string) bool {
 	switch kind {
 	case "computing":
@@ -246,7 +248,7 @@ func (a *tally) String() string {
 	for _, f := range schedule.Faults {
 		fmt.Fprintf(&s, "\n%-10v", f.Name)
 		for p := range schedule.Stages {
-			if n := a.in(string(f.Name), p.String()); n > 0 || schedule.Possible(f.Name, p) {
+			if n := a.schedulesWith(string(f.Name), p.String()); n > 0 || schedule.Possible(f.Name, p) {
 				fmt.Fprintf(&s, " %16d", n)
 			} else {
 				fmt.Fprintf(&s, " %16s", "-")
@@ -257,7 +259,7 @@ func (a *tally) String() string {
 	for _, f := range nodeFaults {
 		fmt.Fprintf(&s, "\n%-10v", f)
 		for _, p := range parties {
-			fmt.Fprintf(&s, " %s %d", p, a.in(f, p))
+			fmt.Fprintf(&s, " %s %d", p, a.schedulesWith(f, p))
 		}
 	}
 	rest := map[string]int{}
@@ -279,7 +281,7 @@ func (a *tally) String() string {
 	for _, kind := range coverage.Messages() {
 		fmt.Fprintf(&s, "\n%-12s", kind)
 		for _, step := range schedule.Phases {
-			fmt.Fprintf(&s, " %v %d", step, a.in(kind, step))
+			fmt.Fprintf(&s, " %v %d", step, a.schedulesWith(kind, step))
 		}
 	}
 	return s.String()

@@ -72,7 +72,7 @@ func (k *worker) obey() {
 	k.fx.Reset()
 }
 
-// notice takes note of who is named. Several tasks that wait for long share a sentence.
+// notice records which tasks a notice names. Several tasks that wait for long share a sentence.
 func (k *worker) notice(sentence string) {
 	k.w.Note("notice: %s", sentence)
 	if k.w.flushes.Name(k.node.Number, sentence) {
@@ -112,7 +112,7 @@ func (k *worker) give(turn slots.Turn, err error) {
 // drop forgets a script that is over.
 func (k *worker) drop(s *script) {
 	k.scripts[s.unit.Split] = nil
-	k.places.Over(s.unit.Split)
+	k.places.Finish(s.unit.Split)
 }
 
 var errKilled = errors.New("killed by the schedule")
@@ -145,6 +145,6 @@ func (k *worker) victim() *script {
 
 // kill ends a task in an error.
 func (k *worker) kill(s *script) {
-	k.w.faults.ends.May("%v on node %d failed: %v", s.unit, k.node.Number, errKilled)
+	k.w.faults.ends.Expect("%v on node %d failed: %v", s.unit, k.node.Number, errKilled)
 	k.finish(s, errKilled)
 }

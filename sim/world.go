@@ -230,7 +230,7 @@ func (w *world) post(from *node, out *wire.Outbox) {
 		case to.Node == from:
 			w.Must(w.failover.Fresh.Judge(from.Number, wire.Header{Kind: e.Kind(), From: e.From, To: e.To}, e))
 			to.Put(letter{Envelope: e, Digest: sum})
-		case from.pairs.To(to.Node.Number) == nil:
+		case from.pairs.Find(to.Node.Number) == nil:
 			w.unreachable(e)
 		default:
 			from.pairs[to.Node.Number].Send(e, sum)
@@ -277,13 +277,13 @@ func (w *world) hanging() string {
 	for _, k := range w.workers {
 		for _, s := range k.scripts {
 			if s != nil && s.waiting && !k.node.Done() && k.client.Ended() == nil {
-				return fmt.Sprintf("%v at node %d waits in step %d since %d ms; %d commits", s.unit, k.node.Number, s.At(), s.since, len(w.oracle.Log))
+				return fmt.Sprintf("%v at node %d waits in step %d since %d ms; %d commits", s.unit, k.node.Number, s.Position(), s.since, len(w.oracle.Log))
 			}
 		}
 	}
 	for _, n := range w.nodes {
 		if !n.Done() {
-			return fmt.Sprintf("node %d is still there, told of the end: %v; outcome %+v; %d commits", n.Number, n.told(), w.job.Outcome, len(w.oracle.Log))
+			return fmt.Sprintf("node %d is still there, told of the end: %v; outcome %+v; %d commits", n.Number, n.released(), w.job.Outcome, len(w.oracle.Log))
 		}
 	}
 	return "everybody has left"

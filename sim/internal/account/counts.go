@@ -8,7 +8,7 @@ import (
 	"bellows/link/wire"
 )
 
-// Lossy holds the counts of a job that has lost nodes against what all its clients have sent, the lost ones too.
+// Lossy compares the counts of a job that has lost nodes with what all its clients have sent, lost ones included.
 func (l *Ledger) Lossy(c *wire.Counts) error {
 	sent := int64(0)
 	for _, n := range l.SentRows { // in any order: it is a sum
@@ -20,7 +20,7 @@ func (l *Ledger) Lossy(c *wire.Counts) error {
 	return nil
 }
 
-// Staleness holds the staleness of a job's reads against how many clocks and tasks it had: each task has read once at least.
+// Staleness compares the staleness of a job's reads with its clocks and tasks: each task has read at least once.
 func Staleness(c *wire.Counts, clocks, tasks int) error {
 	reads := int64(0)
 	for behind, n := range c.Staleness {
@@ -35,8 +35,9 @@ func Staleness(c *wire.Counts, clocks, tasks int) error {
 	return nil
 }
 
-// Closed holds an actor's last word against what it was seen to do, and those to have done whose counts it has adopted: rows that came late may be in it or not. Of a
-// lane least and most row deltas count.
+// Closed compares an actor's closing counts with what it was seen to do, and with the counts that it adopted from
+// others. Rows that came late may be in them or not. count returns the least and the most row deltas of a lane that
+// count.
 func (l *Ledger) Closed(from wire.Address, m *wire.Counts, adopted []bellows.Control, moved bool, count func() (least, most int64)) error {
 	l.left[from] = *m
 	if from.Role == wire.Client {
@@ -69,7 +70,8 @@ func (l *Ledger) Closed(from wire.Address, m *wire.Counts, adopted []bellows.Con
 	return nil
 }
 
-// Holding holds what a lane says of the newest records of its partitions against the record that touched each last.
+// Holding compares a lane's report of the newest record of each of its partitions with the record that touched the
+// partition last.
 func Holding(from wire.Address, m *wire.Holding, touched func(bellows.PartitionRef) bellows.CommitNumber) error {
 	for _, p := range m.Owned {
 		if want := touched(p.Ref); p.Newest != want {
@@ -79,7 +81,8 @@ func Holding(from wire.Address, m *wire.Holding, touched func(bellows.PartitionR
 	return nil
 }
 
-// SeveralLanes reports whether parts of a push's flush are for other lanes too: then its lane says that it holds its own.
+// SeveralLanes reports whether parts of a push's flush are for other lanes as well: then its lane answers for its own
+// part.
 func (l *Ledger) SeveralLanes(m *wire.Push, owner func(wire.Pair) (wire.Address, bool)) bool {
 	return m.Again || slices.ContainsFunc(m.Pairs, func(p wire.Pair) bool {
 		of, _ := owner(p)

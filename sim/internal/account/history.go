@@ -8,12 +8,15 @@ import (
 	"bellows/link/wire"
 )
 
-// History is who has owned which partition behind which record, and where the state is that was on its way, from messages alone.
+// A History holds which lane owned each partition after each record, and where the state of a moving partition is. It
+// knows this from messages alone.
 type History struct {
 	routes []routeAt              // each route, with the record that made it
 	came   []bellows.CommitNumber // by partition: the record whose last piece its lane has been given
-	late   []bellows.CommitNumber // likewise, behind the word that who sent it is gone: a lane that has closed upon that has not taken it
-	shown  [][]bellows.Generation // by node and partition: the newest of which the node has had rows
+	// also by partition: the last piece came after the lane heard that its sender was lost; a lane that closed then has
+	// not taken it
+	late  []bellows.CommitNumber
+	shown [][]bellows.Generation // by node and partition: the newest generation that sent the node rows
 }
 
 // routeAt is a route from a record on.
@@ -38,11 +41,11 @@ func (h *History) Made(n bellows.CommitNumber, r *route.Route) {
 	h.routes = append(h.routes, routeAt{n, r})
 }
 
-// Forget takes back what records behind one have made: nobody has them any more.
+// Forget removes the routes that records after one have made: no node has these records any more.
 func (h *History) Forget(after bellows.CommitNumber) { h.routes = h.routes[:h.place(after)+1] }
 
-// At returns the route after a record.
-func (h *History) At(n bellows.CommitNumber) *route.Route { return h.routes[h.place(n)].route }
+// RouteAt returns the route after a record.
+func (h *History) RouteAt(n bellows.CommitNumber) *route.Route { return h.routes[h.place(n)].route }
 
 func (h *History) place(n bellows.CommitNumber) int {
 	i := len(h.routes) - 1
@@ -62,7 +65,7 @@ func (h *History) Owner(p wire.Pair) (wire.Address, bool) {
 	return wire.Address{}, false
 }
 
-// Newest reports whether rows for a node are of the newest owner of which it has had any.
+// Newest reports whether rows for a node come from the newest owner that has sent it any.
 func (h *History) Newest(n bellows.NodeID, p wire.Pair) bool {
 	for len(h.shown) <= int(n) {
 		h.shown = append(h.shown, make([]bellows.Generation, len(h.came)))
@@ -75,7 +78,8 @@ func (h *History) Newest(n bellows.NodeID, p wire.Pair) bool {
 	return true
 }
 
-// Came takes note of the last piece of a partition, whose owner a record has made who got it; late: behind the word that who sent it is gone.
+// Came records that the last piece of a partition came to the lane that owns it by record n. late: it came after the
+// word that its sender is lost.
 func (h *History) Came(ref bellows.PartitionRef, n bellows.CommitNumber, late bool) {
 	to := &h.came[h.routes[0].route.Number(ref)]
 	if late {
@@ -84,13 +88,13 @@ func (h *History) Came(ref bellows.PartitionRef, n bellows.CommitNumber, late bo
 	*to = max(*to, n)
 }
 
-// Late reports whether the state of a partition has come late to who owns it behind a record: it has it then, or not.
+// Late reports whether the state of a partition came late to its owner after a record: the owner may have it or not.
 func (h *History) Late(n bellows.CommitNumber, ref bellows.PartitionRef) bool {
 	i := h.gained(n, ref)
 	return i > 0 && h.late[h.routes[0].route.Number(ref)] >= h.routes[i].number
 }
 
-// gained returns the place of the route by which who owns a partition behind a record has got it.
+// gained returns the place of the route by which the owner after a record got the partition.
 func (h *History) gained(n bellows.CommitNumber, ref bellows.PartitionRef) int {
 	i := h.place(n)
 	g := h.routes[i].route.Owner(ref).Generation
@@ -100,7 +104,7 @@ func (h *History) gained(n bellows.CommitNumber, ref bellows.PartitionRef) int {
 	return i
 }
 
-// Awaits reports whether the state of a partition has not come to who owns it behind a record, and from whom it was to come.
+// Awaits reports whether the owner after a record still waits for the state of a partition, and which lane sends it.
 func (h *History) Awaits(n bellows.CommitNumber, ref bellows.PartitionRef) (from wire.Address, awaits bool) {
 	i := h.gained(n, ref)
 	if i == 0 || h.came[h.routes[0].route.Number(ref)] >= h.routes[i].number {
@@ -109,7 +113,7 @@ func (h *History) Awaits(n bellows.CommitNumber, ref bellows.PartitionRef) (from
 	return h.routes[i-1].route.Owner(ref).Lane, true
 }
 
-// Unfit sees that no route follows by a change that does not fit. nobody is a node that takes no part.
+// Unfit returns an error if a route follows by a change that does not fit. nobody is a node that takes no part.
 func Unfit(r *route.Route, splits int, nobody bellows.NodeID) error {
 	owner, runner := r.Owner(bellows.PartitionRef{}).Lane, r.Node(0)
 	for _, c := range []bellows.Control{r.MoveSplit(bellows.SplitID(splits), runner), r.MoveSplit(0, nobody), r.RemoveLane(owner, owner), r.RemoveClient(runner, owner),

@@ -1,5 +1,5 @@
-// Package account keeps accounts of what a job has, from the messages and turns alone: a Ledger of row deltas and leases, a
-// History of which lane has owned which partition, and the Places of the tasks in a node's compute slots.
+// Package account keeps accounts of a job from its messages and turns alone: a Ledger of row deltas and leases, a
+// History of which lane owned which partition, and the Places of tasks in a node's compute slots.
 //
 // Tell a Ledger of every push that leaves (Sent) and of what comes to lanes and leaves them, in the order in which it
 // happens; hold what actors say of themselves at the end against its sums. It shares no code with the core, and refuses to
@@ -19,15 +19,15 @@ import (
 type Ledger struct {
 	route    *route.Route
 	Parts    map[PartAt]*entry        // for look-ups only
-	Done     map[bellows.FlushID]bool // that the controller was told, by the client itself
+	Done     map[bellows.FlushID]bool // flushes that the client itself reported to the controller
 	SentRows map[bellows.NodeID]int64
 	LaneRows map[wire.Address]int64 // that came to a lane
-	LateRows map[wire.Address]int64 // likewise, perhaps after it closed
+	LateRows map[wire.Address]int64 // also came to a lane, perhaps after it closed
 	Leases   []Out                  // per partition, by route.Number
 	sharing  map[sharer]int         // shared leases that are out
 	last     map[bellows.NodeID][]wire.Need
-	left     map[wire.Address]wire.Counts // last words, without what was adopted
-	buried   map[parting]bool             // lanes that have parted from clients which are lost while the job goes on
+	left     map[wire.Address]wire.Counts // closing counts, without what was adopted
+	buried   map[parting]bool             // lanes that have parted from lost clients while the job continues
 }
 
 // sharer is a node with shared leases on a partition, by route.Number.
@@ -42,9 +42,10 @@ type PartAt struct {
 	Flush bellows.FlushID
 }
 
-// entry is what is known of a part: on its way, come (to be held, or refused by a lane behind the route), held, and recorded. A part that a lane had no room for
-// is on its way again when the lane has asked for it. It counts once, however often it was sent: what came late, after its lane may have
-// closed, may be in the lane's last word or not, and is kept apart (LateRows).
+// entry is the state of a part: on its way, arrived (to be held, or refused by a lane with an older route), held,
+// recorded. A part that a lane had no room for is on its way again when the lane has asked for it. Its rows count once,
+// however often it was sent. A part that came late, perhaps after its lane closed, may be in the lane's closing counts
+// or not; LateRows keeps it apart.
 type entry struct {
 	rows     int64
 	clock    bellows.Clock
@@ -54,7 +55,7 @@ type entry struct {
 	recorded bool
 	full     bool // the lane had no room for it, and has not taken it since
 	asked    bool // to come again
-	refused  bool // by a lane behind the route, once
+	refused  bool // once, by a lane with an older route
 	parted   bool // all of it is to go elsewhere
 }
 
@@ -65,7 +66,7 @@ type share struct {
 	lease bool // the end of an exclusive lease
 	held  bool
 	again bool  // it did not leave with the first push
-	heard bool  // its client has the lane's word that it is held
+	heard bool  // its client knows that the lane holds it
 	left  int64 // when it left first
 }
 
@@ -121,8 +122,8 @@ func (l *Ledger) Sent(to wire.Address, m *wire.Push, now int64, width func(bello
 	}
 }
 
-// Came takes a part on its arrival at its lane, for the first time or again. A stranger's is none. Late is
-// that of a node declared gone, when the lane knows that the job is over: it may have closed.
+// Came records that a part arrived at its lane, for the first time or again. Parts from unknown nodes are ignored.
+// late: the client was declared gone and the lane knows that the job is over, so the lane may have closed.
 func (l *Ledger) Came(at PartAt, late bool) {
 	e := l.Parts[at]
 	switch {
@@ -136,7 +137,8 @@ func (l *Ledger) Came(at PartAt, late bool) {
 	e.came = true
 }
 
-// Refused takes a lane's word that pairs of a part are another's, and are to come again by another route: they may not, where their client is lost.
+// Refused records that a lane refused pairs of a part because another lane owns them; the client sends them again by
+// another route, unless it is lost.
 func (l *Ledger) Refused(at PartAt, pairs []wire.Pair) {
 	if e := l.Parts[at]; e != nil {
 		e.shares = slices.DeleteFunc(e.shares, func(x share) bool {
@@ -157,8 +159,8 @@ func (l *Ledger) Rests(at PartAt) bool {
 	return e != nil && !e.parted && !e.AllHeld()
 }
 
-// Heard takes a lane's word of what it holds on its arrival at the client: of pairs, or of all that the first push brought. It is when the first
-// left of what the client has no such word of.
+// Heard records that the lane's answer reached the client: it holds the pairs, or all that the first push brought. It
+// returns when the oldest share without such an answer first left.
 func (l *Ledger) Heard(at PartAt, pairs []wire.Pair) (left int64) {
 	e := l.Parts[at]
 	if e == nil {
@@ -175,14 +177,16 @@ func (l *Ledger) Heard(at PartAt, pairs []wire.Pair) (left int64) {
 	return max(left, 0)
 }
 
-// Stays reports whether a lane takes part by a route, and something of its part of a flush is its own: else the client makes it again elsewhere, though a lane that is lost says nothing of that.
+// Stays reports whether a lane takes part by a route and owns some of its part of a flush. If not, the client makes the
+// part again elsewhere, even if the lane is lost and sends no refusal.
 func (l *Ledger) Stays(at PartAt, r *route.Route) bool {
 	e := l.Parts[at]
 	return slices.Contains(r.Lanes(), at.Lane) &&
 		(e == nil || len(e.shares) == 0 || slices.ContainsFunc(e.shares, func(x share) bool { return r.Owner(x.ref).Lane == at.Lane }))
 }
 
-// Voted takes a lane's word that it holds a part, or some pairs of it. It reports whether that is its first word.
+// Voted records that a lane holds a part, or some pairs of it. It reports whether the lane says this for the first
+// time.
 func (l *Ledger) Voted(at PartAt, pairs []wire.Pair) bool {
 	e := l.Parts[at]
 	if e == nil {
@@ -197,14 +201,14 @@ func (l *Ledger) Voted(at PartAt, pairs []wire.Pair) bool {
 	return first
 }
 
-// Full takes a lane's word that it has no room for a part, and Room that it has.
+// Full records that a lane has no room for a part.
 func (l *Ledger) Full(at PartAt) {
 	if e := l.Parts[at]; e != nil {
 		e.full, e.asked = true, false
 	}
 }
 
-// Room takes a lane's word that a part may come again.
+// Room records that a lane has room: the part may come again.
 func (l *Ledger) Room(at PartAt) {
 	if e := l.Parts[at]; e != nil {
 		e.asked = true
@@ -232,9 +236,9 @@ func (l *Ledger) Recorded(at PartAt) bool {
 	return true
 }
 
-// Applied returns how many row deltas a lane has applied at the end of the job, at least and at most: those of recorded flushes, but in a table
-// with a barrier only of complete clocks. What a lease that is out at the end has kept out is not known; nor is which are, where a node
-// is lost whose last word of a lease may come or not.
+// Applied returns the least and the most row deltas that a lane has applied at the end of the job: those of recorded
+// flushes, and in a table with a barrier those of complete clocks only. It does not know what a lease that is out at
+// the end has withheld. If a node is lost, the end of a lease may come or not (unsure).
 func (l *Ledger) Applied(lane wire.Address, complete bellows.Clock, barrier, unsure func(bellows.TableID) bool) (least, most int64) {
 	for at, e := range l.Parts { // in any order: it is a sum
 		if at.Lane != lane || !e.recorded {
@@ -269,7 +273,7 @@ func (l *Ledger) Whole(lanes []wire.Address, id bellows.FlushID) (whole bool) {
 	return whole
 }
 
-// Holds takes a lane's word of what it holds: it was sent some of it.
+// Holds checks a lane's report of what it holds: the lane was sent some of each flush.
 func (l *Ledger) Holds(lane wire.Address, m *wire.Holding) error {
 	for i := range m.Flushes {
 		if id := m.Flushes[i].Flush; l.Parts[PartAt{lane, id}] == nil {
@@ -286,7 +290,7 @@ func (l *Ledger) Released(from wire.Address, ref bellows.PartitionRef) {
 	l.sharing[sharer{from.Node, n}]--
 }
 
-// Fenced takes a lane's leave of a node that was declared gone: its shared leases there are over.
+// Fenced ends the shared leases of a node that was declared gone, at one lane.
 func (l *Ledger) Fenced(lane wire.Address, n bellows.NodeID, by *route.Route) {
 	for ref := range l.route.All() {
 		if s := (sharer{n, l.route.Number(ref)}); by.Owner(ref).Lane == lane {
@@ -296,8 +300,8 @@ func (l *Ledger) Fenced(lane wire.Address, n bellows.NodeID, by *route.Route) {
 	}
 }
 
-// Buried takes a lane's leave of a node that is lost while the job goes on: an exclusive lease of it is over, too, and what came of it
-// and is not recorded is nobody's.
+// Buried parts a lane from a node that is lost while the job continues: the node's exclusive leases there end as well,
+// and its parts that came and are not recorded count for no lane.
 func (l *Ledger) Buried(lane wire.Address, n bellows.NodeID, by *route.Route) {
 	l.Fenced(lane, n, by)
 	for ref := range l.route.All() {

@@ -8,8 +8,8 @@ import (
 	"bellows/core/slots"
 )
 
-// Places is the compute slots of a node: it asks the scheduler that ships whose turn it is, keeps its own account of which
-// tasks compute and which want to, and returns an error for a turn that the account does not allow.
+// Places models the compute slots of a node: it asks the shipped scheduler for each turn, keeps its own account of
+// which tasks compute and which want to, and returns an error for a turn that the account does not allow.
 type Places struct {
 	scheduler slots.Scheduler
 	count     int
@@ -18,17 +18,17 @@ type Places struct {
 	Early     bool    // a task was woken before it had parked
 }
 
-// place is where the task of a split is on its way to a slot and back.
+// place is the state of a split's task between the queue for a slot and the slot.
 type place uint8
 
 const (
-	away     place = iota // there is none
+	away     place = iota // no task
 	fresh                 // wants a slot to begin
 	computes              // has one
 	asks                  // has one, and what it asked for is under way; it parks next
-	told                  // likewise, and was answered meanwhile
+	told                  // has one, and was answered before it parked
 	parked                // has none and waits
-	woken                 // wants one to go on
+	woken                 // wants one to continue
 )
 
 // NewPlaces makes the slots of a node.
@@ -36,13 +36,13 @@ func NewPlaces(count, splits int) Places {
 	return Places{scheduler: slots.New(count, splits), count: count, at: make([]place, splits)}
 }
 
-// Begin says that a split has a new task. The error, here as below, is what is wrong with the turn.
+// Begin records that a split has a new task. The error, here as below, says what is wrong with the turn.
 func (p *Places) Begin(s bellows.SplitID) (slots.Turn, error) {
 	p.at[s] = fresh
 	return p.check(p.scheduler.Begin(s))
 }
 
-// Wake says that a task has been answered.
+// Wake records that a task has been answered.
 func (p *Places) Wake(s bellows.SplitID) (slots.Turn, error) {
 	if p.at[s] == asks {
 		p.at[s], p.Early = told, true
@@ -52,10 +52,10 @@ func (p *Places) Wake(s bellows.SplitID) (slots.Turn, error) {
 	return p.check(p.scheduler.Wake(s))
 }
 
-// Ask says that a task has asked for something, and parks next.
+// Ask records that a task has asked for something; it parks next.
 func (p *Places) Ask(s bellows.SplitID) { p.at[s] = asks }
 
-// Park gives the slot of a task that has asked to the next that wants one: to itself, if it has been answered meanwhile.
+// Park gives the slot of a task that has asked to the next task that wants one: to itself, if its answer has come.
 func (p *Places) Park(s bellows.SplitID) (slots.Turn, error) {
 	p.taken--
 	if p.at[s] == told {
@@ -66,10 +66,11 @@ func (p *Places) Park(s bellows.SplitID) (slots.Turn, error) {
 	return p.check(p.scheduler.Park(s))
 }
 
-// Over says that the task of a split does nothing more. Its slot is given away by End: the split may Begin another before.
-func (p *Places) Over(s bellows.SplitID) { p.at[s] = away }
+// Finish records that the task of a split does nothing more. End gives its slot away: the split may Begin another task
+// before that.
+func (p *Places) Finish(s bellows.SplitID) { p.at[s] = away }
 
-// End gives away the slot of a split's task that is over.
+// End gives away the slot of a finished task.
 func (p *Places) End(s bellows.SplitID) (slots.Turn, error) {
 	p.taken--
 	return p.check(p.scheduler.End(s))
@@ -81,14 +82,14 @@ func (p *Places) Longest(passedMillis int64) (s bellows.SplitID, millis int64, a
 	return p.scheduler.Longest()
 }
 
-// Close says that the job has ended.
+// Close records that the job has ended.
 func (p *Places) Close() { p.scheduler.Close() }
 
 // Computes reports whether the task of a split has a slot and has not asked for anything.
 func (p *Places) Computes(s bellows.SplitID) bool { return p.at[s] == computes }
 
-// check holds a turn against the account: slots are given while there are any that are free and tasks that want one (P9),
-// first to those that were woken.
+// check compares a turn with the account: slots are given while some are free and tasks want one (P9), first to tasks
+// that were woken.
 func (p *Places) check(turn slots.Turn) (slots.Turn, error) {
 	if turn.Do != slots.Nothing {
 		want := fresh

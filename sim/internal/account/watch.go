@@ -65,7 +65,7 @@ func (w *Watch) Before(e wire.Envelope) {
 	case *wire.Fence:
 		if p := (parting{l.Address, m.Node}); !w.fenced[p] {
 			w.fence(p)
-			w.Fenced(l.Address, m.Node, w.History.At(l.Applied()))
+			w.Fenced(l.Address, m.Node, w.History.RouteAt(l.Applied()))
 		}
 	case *wire.Release:
 		if !w.fenced[parting{l.Address, e.From.Node}] {
@@ -79,7 +79,7 @@ func (w *Watch) part(l *lanestate.Lane, c *bellows.Control) {
 	p := parting{l.Address, c.Node}
 	if c.Kind == bellows.LoseClient && !l.Removed() && !w.buried[p] {
 		w.fence(p)
-		w.Buried(l.Address, c.Node, w.History.At(l.Applied()))
+		w.Buried(l.Address, c.Node, w.History.RouteAt(l.Applied()))
 	}
 }
 

@@ -12,9 +12,9 @@ import (
 // Wait is a kind of wait.
 type Wait int
 
-// The kinds. Those of clients are for an answer to a task, rows or a lease, and for lanes to hold parts of flushes; those of node 0
-// are for its nodes to be ready, for the next commit while tasks are out, for the last words of actors, for the state of the tables, and, where its controller
-// follows another, for what lanes hold.
+// The kinds. A client waits for an answer to a task, for rows or a lease, and for lanes to hold parts of flushes. Node
+// 0 waits for its nodes to be ready, for the next commit while tasks are out, for the closing counts of actors, and for
+// the state of the tables; a controller that follows another also waits for what lanes hold.
 const (
 	Answer    Wait = iota
 	Held           // of a flush for several lanes
@@ -29,7 +29,7 @@ const (
 // Until is how a client says until when it waits: every sentence about a wait has it.
 const Until = "gives up "
 
-// sentences are how node 0 names what it waits for: what it is, whom it is for, and until when. All of these must be in what it says.
+// sentences are how node 0 names a wait: its subject, its object and its deadline. A notice must contain all of these.
 var sentences = map[Wait][]string{
 	Ready: {"the job has waited ", " to be ready", "gives up after"},
 	Tasks: {"the job has waited ", " for split ", " on node ", "gives up after"},
@@ -48,9 +48,9 @@ type Watch struct {
 	named   bool
 }
 
-// See takes note, at a time, of what is waited for and of how far that has come. It fails when that has lasted and nobody has said so. A
-// wait that is to be named after the patience is a little longer before a tick has seen it: by slack. Whoever did not run until some time
-// could not say anything before.
+// See records, at a time, what is waited for and how far that has come. It fails when the wait has lasted longer than
+// the patience without being named. A tick may see the wait late, by slack. A node that did not run until some time
+// could not name anything before.
 func (a *Watch) See(kind Wait, mark int, now, stoppedUntil, patience, slack int64) error {
 	slept := int64(0)
 	if gap := now - a.last; gap > 2*slack {

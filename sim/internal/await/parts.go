@@ -20,8 +20,8 @@ func (p *Parts[P]) Leaves(at P, kind Wait, now int64) {
 	}
 }
 
-// Holds takes note of a lane's word that it holds a part, which is looked at for the last time; or some of it, where it has been sent more (rest): that waits on, as it did, or,
-// where all that is left of it left later, since then.
+// Holds records that a lane holds a part: the part is looked at for the last time. If the lane was sent more of it
+// (rest), the wait continues, from the same time or, where all that is left of it left later, from that time.
 func (p *Parts[P]) Holds(at P, rest bool, left int64, last func(Part[P])) {
 	i := slices.IndexFunc(p.list, func(u Part[P]) bool { return u.At == at })
 	switch {
@@ -35,8 +35,9 @@ func (p *Parts[P]) Holds(at P, rest bool, left int64, last func(Part[P])) {
 	}
 }
 
-// Refused takes note of a lane's word that some of a part is another's: it leaves again, or for elsewhere. One that was named already waits on, for what is left of it; and
-// one of which something is (rest) waits anew, now for the route as well.
+// Refused records that a lane refused some of a part, which another lane owns: it leaves again, or goes elsewhere. A
+// part that was named already still waits for what is left of it. If the lane has something of the part (rest), the
+// wait begins again, now for the route as well.
 func (p *Parts[P]) Refused(at P, rest bool, now int64, last func(Part[P])) {
 	switch i := slices.IndexFunc(p.list, func(u Part[P]) bool { return u.At == at && !u.Named }); {
 	case i >= 0 && rest:

@@ -16,7 +16,7 @@ import (
 // Event is something that came about, at a place or, where that is empty, at any.
 type Event struct{ Name, Place string }
 
-// Coverage is the events of one schedule, in all lives of its job. The zero Coverage is empty.
+// Coverage is the events of one schedule, in all attempts of its job. The zero Coverage is empty.
 type Coverage struct{ seen map[Event]bool }
 
 // Hit adds an event.

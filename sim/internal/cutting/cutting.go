@@ -1,8 +1,9 @@
-// Package cutting is what shells do about cuts of a job (package checkpoint), in memory: they begin them, take the pieces of partitions one after the
-// other, at any moment of what goes on, and keep what they make of them. Each partition is held against the model at the cut's record as soon as it is there.
+// Package cutting plays the part of the shells in cuts of a job (package checkpoint), in memory: it begins cuts, takes
+// the pieces of partitions one after the other at any moment of the job, and keeps the images that they make. It
+// compares each partition with the model at the cut's record as soon as it is complete.
 //
-// Tell Shells of the time (Tick), of what lanes have for them (Hear) and of what the controller has (Done). It refuses to look at anything but what an archive
-// would be given.
+// Tell Shells of the time (Tick), of the news of lanes (Hear) and of the controller's (Done). It refuses to look at
+// anything that an archive would not be given.
 package cutting
 
 import (
@@ -27,7 +28,7 @@ type World struct {
 	Say    func(to wire.Address, m wire.Message)           // to a lane of its own node
 	Check  func(at wire.Address, ref bellows.PartitionRef, live, kept *store.Image, n bellows.CommitNumber)
 	Driver func() any   // a copy of the driver, to be kept with a cut
-	Kept   func(c *Cut) // the controller may be told that a cut is kept
+	Kept   func(c *Cut) // the controller may learn that a cut is kept
 	Wrong  func(format string, args ...any)
 	Hit    func(event string)
 }
@@ -35,7 +36,7 @@ type World struct {
 // Shells are those of all nodes in one life of a job.
 type Shells struct {
 	World
-	Chance int  // of a tick to begin a cut, in hundredths; 0: there are none
+	Chance int  // of a tick to begin a cut, in hundredths; 0: never
 	Loss   bool // all nodes are lost when there is a cut
 	cuts   []*Cut
 	Last   *Cut // the newest that was kept; nil: none
@@ -53,8 +54,8 @@ type Cut struct {
 // Tick reports whether a cut is to begin now.
 func (s *Shells) Tick() bool { return s.Chance > 0 && s.Rng.IntN(100) < s.Chance }
 
-// at returns a cut by its number.
-func (s *Shells) at(n bellows.CommitNumber) *Cut {
+// numbered returns a cut by its number, and makes it if it is new.
+func (s *Shells) numbered(n bellows.CommitNumber) *Cut {
 	if i := slices.IndexFunc(s.cuts, func(c *Cut) bool { return c.commit == n }); i >= 0 {
 		return s.cuts[i]
 	}
@@ -71,7 +72,7 @@ func (s *Shells) Posted(e wire.Envelope) {
 	}
 	for i := range m.List {
 		if m.List[i].Control.Kind == bellows.CutTables {
-			if c := s.at(m.List[i].Number); c.Driver == nil {
+			if c := s.numbered(m.List[i].Number); c.Driver == nil {
 				c.Driver = s.Driver()
 			}
 		}
@@ -84,14 +85,14 @@ type Gives interface {
 	CutPiece(commit bellows.CommitNumber, ref bellows.PartitionRef, to *checkpoint.Piece) error
 }
 
-// Hear takes a lane's news, behind a step.
+// Hear takes a lane's news, after a step.
 func (s *Shells) Hear(l Gives, a wire.Address) {
 	for _, n := range l.CutNews() {
 		switch {
 		case n.Over:
 		case n.Unchanged > 0:
 			s.Hit("partition-unchanged")
-			from, to, at := s.at(n.Unchanged), s.at(n.Commit), s.Route.Number(n.Ref)
+			from, to, at := s.numbered(n.Unchanged), s.numbered(n.Commit), s.Route.Number(n.Ref)
 			if !from.whole {
 				s.Wrong("P6: %v says that %v is as it was at cut %d, which is not whole", a, n.Ref, n.Unchanged)
 				return
@@ -135,7 +136,7 @@ func (s *Shells) take(l Gives, a wire.Address, n checkpoint.News, b *checkpoint.
 			return
 		}
 		s.Check(a, n.Ref, &live, kept, n.Commit)
-		c, at := s.at(n.Commit), s.Route.Number(n.Ref)
+		c, at := s.numbered(n.Commit), s.Route.Number(n.Ref)
 		c.live[at], c.kept[at] = &live, kept
 		s.After(s.Rng.Int64N(20), a.Node, func() {
 			s.Say(a, &checkpoint.Stored{Commit: n.Commit, Ref: n.Ref, Name: n.Ref.String(), Bytes: 1, Sum: 2})
@@ -149,14 +150,14 @@ func (s *Shells) Done(d *coord.CutDone) {
 		s.Hit("cut-given-up")
 		return
 	}
-	c := s.at(d.Saved.Commit)
+	c := s.numbered(d.Saved.Commit)
 	c.Saved = d.Saved
 	if slices.Contains(c.live, nil) {
 		s.Wrong("P6: cut %d is said to be stored, and partition %d is not", c.commit, slices.Index(c.live, nil))
 		return
 	}
 	for i := range d.Shards {
-		if u := d.Shards[i].Unchanged; u > 0 && !s.at(u).whole {
+		if u := d.Shards[i].Unchanged; u > 0 && !s.numbered(u).whole {
 			s.Wrong("P6: cut %d has a partition of cut %d, which is not whole", c.commit, u)
 		}
 	}

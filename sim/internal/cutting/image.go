@@ -17,8 +17,9 @@ import (
 // has kept them.
 type Image struct{ Live, Kept [][]store.Image }
 
-// Load gives a lane the partitions that it owns, and the clocks that were complete. Here and there it is offered an image that has been damaged, too, which it must refuse, and be none the
-// worse; as it must clocks of a job of more splits. damaged is how many it has refused.
+// Load gives a lane the partitions that it owns, and the clocks that were complete. Now and then it first offers a
+// damaged image or the clocks of a job of more splits, which the lane must refuse without a change. damaged counts the
+// images that it refused.
 func (im *Image) Load(l *server.Lane, owned iter.Seq[bellows.PartitionRef], cut func(bellows.TableID) table.Cut, complete []bellows.Clock, chances *rand.Rand) (damaged int, err error) {
 	for ref := range owned {
 		live := &im.Live[ref.Table][ref.Partition]

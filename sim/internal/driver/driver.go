@@ -1,8 +1,8 @@
-// Package driver is the drivers of the simulation's jobs: each dispatches every split's clocks once, in a way that the schedule
-// decides, and checks what it is told.
+// Package driver has the drivers of the simulation's jobs: each dispatches every split's clocks once, in an order that
+// the schedule decides, and checks the completions that it receives.
 //
-// Give a Driver to the controller of each life of a job. Some ways are its own; in others train.Clocks and train.Rounds dispatch,
-// the drivers that applications use, and it looks on. The package refuses to know what tasks do.
+// Give a Driver to the controller of each attempt of a job. Some orders are its own; for others train.Clocks and
+// train.Rounds dispatch, the drivers that applications use, and it observes. The package refuses to know what tasks do.
 package driver
 
 import (
@@ -27,7 +27,7 @@ type Driver struct {
 	done     [model.SplitsMax]model.Step    // units committed
 
 	Tasks    int                  // clocks of splits, of which each is a task or several
-	Before   int                  // of these, in earlier lives of the job
+	Before   int                  // of these, in earlier attempts of the job
 	Kept     bellows.CommitNumber // what the tables that it keeps show; 0: it keeps none
 	Turned   bool                 // it has changed a table's staleness
 	Finished bool                 // it has said that it is finished
@@ -160,7 +160,8 @@ func (d *Driver) clockDone(c coord.Completion, to *coord.Dispatcher) {
 	}
 }
 
-// round is told the results of a round of train.Rounds, which must be in the order of splits, and says whether there is another.
+// round checks the results of a round of train.Rounds, which must be in the order of splits, and reports whether
+// another follows.
 func (d *Driver) round(n int, results [][]float64, _ *coord.Dispatcher) bool {
 	for s := range results {
 		if want := d.Job.Results(bellows.SplitID(s), bellows.Clock(n)); !slices.Equal(results[s], want) {
@@ -170,7 +171,7 @@ func (d *Driver) round(n int, results [][]float64, _ *coord.Dispatcher) bool {
 	return n+1 < d.Job.Clocks
 }
 
-// between does what a driver may do only while no task is out.
+// between takes the actions that a driver may take only while no task is out.
 func (d *Driver) between(c coord.Completion, to *coord.Dispatcher) {
 	if c.Clock >= d.KeepFrom {
 		d.Kept = c.Commit
@@ -194,8 +195,8 @@ func (d *Driver) slowest() int {
 	return least
 }
 
-// Save returns how far the driver is: what it has dispatched and what has been committed, split by split; behind it what the one
-// that dispatches saves.
+// Save returns the driver's progress: the units dispatched and committed of each split, and then the state of the inner
+// driver.
 func (d *Driver) Save() []float64 {
 	var state []float64
 	for s := range d.Job.Splits {
@@ -207,7 +208,7 @@ func (d *Driver) Save() []float64 {
 	return state
 }
 
-// Restore goes on from there. Tasks that were dispatched and did not begin are the controller's to remember.
+// Restore continues from a saved state. The controller remembers tasks that were dispatched and did not begin.
 func (d *Driver) Restore(state []float64) error {
 	own := 2 * d.Job.Splits
 	if len(state) < own || d.inner == nil && len(state) > own {
@@ -225,11 +226,12 @@ func (d *Driver) Restore(state []float64) error {
 	return d.inner.Restore(state[own:])
 }
 
-// Shown is the epochs that were shown: each once, in their order, but for those of steps whose words did not all leave.
+// Shown checks the epochs that were shown: each once and in order, except those of steps whose messages did not all
+// leave.
 type Shown struct {
 	last  int
 	lost  bool
-	again bool // those up to last may come again, and nobody is told
+	again bool // epochs up to last may be shown again, which no node learns
 }
 
 // Shown returns the epochs that a job has shown before it continues where the driver is.

@@ -32,7 +32,7 @@ func New(job core.Job, from coord.Saved, term bellows.Term) (Checker, error) {
 	return Checker{c, term}, nil
 }
 
-// Learn takes note of whom the controller asks, and of the route that it goes by; nil: of the one before.
+// Learn records the lanes that the controller asks, and the route that it goes by; nil: the previous route.
 func (c *Checker) Learn(met []wire.Address, r *route.Route) {
 	if c.Checker == nil {
 		return
@@ -51,7 +51,7 @@ func Check(c *validate.Checker, peer bellows.NodeID, h wire.Header, e wire.Envel
 	return c.Message(h, e)
 }
 
-// Judge has it judge what lanes answer its controller. Whatever else comes in a life was for the process before.
+// Judge checks the answers of lanes to its controller. Other messages of the attempt were for the previous process.
 func (c *Checker) Judge(peer bellows.NodeID, h wire.Header, e wire.Envelope) error {
 	var term bellows.Term
 	switch m := e.Message.(type) {

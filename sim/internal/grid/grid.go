@@ -1,16 +1,19 @@
-// Package grid is the deaths that the simulation plays one by one: in each step of everything that changes while a job runs, each role dies, before the first message of the step, in the
-// midst of it and behind its last. Every cell is filled, or has a reason here why it cannot be (Cannot).
+// Package grid lists the deaths that the simulation plays one by one: in each step of everything that changes while a
+// job runs, each role dies before the first message of the step, in its midst, and after its last message. Every cell
+// is filled, or Cannot gives the reason why it cannot be.
 //
-// A caller begins a change, has a Watch see every message that is posted and taken, and carries out the death when the Watch says that its moment has come. So nothing is left to
-// luck but what the job does meanwhile. The package refuses to know how anything dies, and what follows from it.
+// A caller begins a change, lets a Watch see every message that is posted and taken, and carries out the death when the
+// Watch reports its moment. Chance decides only what else the job does meanwhile. The package refuses to know how
+// anything dies, and what follows from it.
 package grid
 
 import "fmt"
 
 // Roles name the process that dies, as seen from a change, or what else is lost:
-//   - source: the lane that has the partition, the node that has the split or leaves, a lane whose partitions are cut, or one
-//     that reports what it holds;
-//   - target: the lane or node that gets the partition or the split, or would get it, the heir of a node that leaves, the node that joins;
+//   - source: the lane that has the partition, the node that has the split or leaves, a lane whose partitions are cut,
+//     or one that reports what it holds;
+//   - target: the lane or node that gets the partition or the split, or would get it, the successor of a node that
+//     leaves, the node that joins;
 //   - third server: a server that only takes the records;
 //   - writer: a worker with a flush on its way, or held and not numbered;
 //   - leaser: a worker with a lease;
@@ -37,7 +40,7 @@ func (c Cell) String() string {
 	return fmt.Sprintf("%v %s, %v, %v", c.Step.Change, c.Step.Name, c.Role, c.Moment)
 }
 
-// Cells returns all cells in order, those too that cannot be filled.
+// Cells returns all cells in order, including those that cannot be filled.
 func Cells() (list []Cell) {
 	for i := range Steps {
 		for _, r := range Roles {
@@ -55,9 +58,9 @@ func (c Cell) Cannot() string {
 	case p.Change == "cut" && c.Role == "target":
 		return "a cut goes to stores, which are no part of the job"
 	case p.Change == "follow" && c.Role == "target":
-		return "who follows knows only what it is told: its loss is the controller's"
+		return "a new controller knows only what others report: its loss is the controller's"
 	case p.Change == "join" && c.Role == "source":
-		return "nobody gives anything to who joins: what it gets, it gets by moves"
+		return "no node gives anything to a node that joins: it gets everything by moves"
 	}
 	return ""
 }

@@ -85,7 +85,7 @@ var Steps = [...]Step{
 	{Change: "leave", Name: "bequeathed", single: true, of: isBequest},
 	{Change: "leave", Name: "inherited", single: true, of: isAdopted},
 
-	{Change: "join", Name: "called"}, // which is below the messages of actors: whoever plays it says when (Watch.Pass)
+	{Change: "join", Name: "called"}, // below the messages of actors: its caller reports its moment (Watch.Pass)
 	{Change: "join", Name: "ready", single: true, of: isGuestReady},
 	{Change: "join", Name: "recorded", Says: true, of: recorded(adds)},
 	{Change: "join", Name: "welcomed", Says: true, of: isWelcome},

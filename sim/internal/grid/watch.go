@@ -7,21 +7,22 @@ import (
 	"bellows/link/wire"
 )
 
-// Watch sees a step come and go, by its messages.
+// A Watch recognises the begin and the end of a step by its messages.
 type Watch struct {
 	Step    *Step
 	Subject Subject
-	Comes   func(moment string) // a moment of the step has come: in the midst a single message has only been posted, and leaves a little later
+	// reports a moment of the step; at "midst" a single message has only been posted, and leaves a little later
+	Comes func(moment string)
 
 	posted, taken int
 }
 
-// Says reports whether what a controller is about to say begins the step.
-func (w *Watch) Says(list []wire.Envelope) bool {
+// Begins reports whether the messages that a controller is about to send begin the step.
+func (w *Watch) Begins(list []wire.Envelope) bool {
 	return w.posted == 0 && w.Step.of != nil && slices.ContainsFunc(list, func(e wire.Envelope) bool { return w.Step.of(&w.Subject, e) })
 }
 
-// Posted takes note of a message that an actor posts.
+// Posted sees a message that an actor posts.
 func (w *Watch) Posted(e wire.Envelope) {
 	p := w.Step
 	if p.of == nil {
@@ -43,7 +44,7 @@ func (w *Watch) Posted(e wire.Envelope) {
 	}
 }
 
-// Taken takes note of a message that an actor is about to take.
+// Taken sees a message that an actor is about to take.
 func (w *Watch) Taken(e wire.Envelope) {
 	p := w.Step
 	if p.of == nil || w.posted == 0 || !p.of(&w.Subject, e) {
@@ -60,7 +61,7 @@ func (w *Watch) Taken(e wire.Envelope) {
 	}
 }
 
-// Pass takes note of a moment of a step that has no messages.
+// Pass reports a moment of a step that has no messages.
 func (w *Watch) Pass(moment string) {
 	if w.Step.of == nil {
 		w.Comes(moment)
@@ -70,16 +71,16 @@ func (w *Watch) Pass(moment string) {
 // Single reports whether the step is one message, which is on its way a little after Midst.
 func (p *Step) Single() bool { return p.single }
 
-// Out reports whether a message of the step is on its way.
-func (w *Watch) Out() bool { return w.posted > w.taken }
+// UnderWay reports whether a message of the step is on its way.
+func (w *Watch) UnderWay() bool { return w.posted > w.taken }
 
-// Reset has the Watch wait for the step anew.
+// Reset makes the Watch wait for the step again.
 func (w *Watch) Reset() { w.posted, w.taken = 0, 0 }
 
-// Hooks are what looks at a life of a job without being a part of it. Those that are nil see nothing.
+// Hooks observe an attempt of a job without taking part in it. A nil hook sees nothing.
 type Hooks struct {
 	OnPosted, OnDelivered func(e wire.Envelope)
-	OnSays                func(list []wire.Envelope) // the controller is about to say all of it
+	OnSays                func(list []wire.Envelope) // the controller is about to send all of it
 	OnPartition           func(*partition.Partition) // a lane has made a partition, also after a restart of the job
 	Borrow                bool                       // clients read tables with a barrier in the memory of their node's lanes
 }
@@ -87,22 +88,22 @@ type Hooks struct {
 // AfterRestart returns the hooks that stay when the job restarts.
 func (h *Hooks) AfterRestart() Hooks { return Hooks{OnPartition: h.OnPartition, Borrow: h.Borrow} }
 
-// Posted is told of a message that an actor posts.
+// Posted passes a message that an actor posts to its hook.
 func (h *Hooks) Posted(e wire.Envelope) {
 	if h.OnPosted != nil {
 		h.OnPosted(e)
 	}
 }
 
-// Delivered passes on a message that has reached its actor.
+// Delivered passes a message that has reached its actor to its hook.
 func (h *Hooks) Delivered(e wire.Envelope) {
 	if h.OnDelivered != nil {
 		h.OnDelivered(e)
 	}
 }
 
-// Says is told of what the controller wants said, before any of it leaves.
-func (h *Hooks) Says(list []wire.Envelope) {
+// Sending passes the messages that the controller is about to send to its hook, before any of them leaves.
+func (h *Hooks) Sending(list []wire.Envelope) {
 	if h.OnSays != nil {
 		h.OnSays(list)
 	}

@@ -138,7 +138,7 @@ func (f *Forger) ForgeDone() {
 			m.Pairs[i].Generation += by
 		}
 	}
-	f.Ends.May("refused")
+	f.Ends.Expect("refused")
 	f.Send(e)
 }
 
@@ -147,8 +147,8 @@ func (f *Forger) ForgeDone() {
 func (f *Forger) ForgeState(from wire.Address, owned []bellows.PartitionRef, key bellows.Key) {
 	ref := owned[f.Rng.IntN(len(owned))]
 	m := State(f.Rng, ref, key, f.Route.Cut(ref.Table).Most())
-	f.Ends.May(NoState)
-	f.Ends.May("%v sent ", from)
-	f.Ends.May("%v ended before it had sent all of ", from)
+	f.Ends.Expect(NoState)
+	f.Ends.Expect("%v sent ", from)
+	f.Ends.Expect("%v ended before it had sent all of ", from)
 	f.Send(wire.Envelope{From: from, To: wire.ControllerAt(), Message: m, Era: f.Era})
 }

@@ -1,12 +1,13 @@
-// Package hostile is what a broken peer of a job would send: messages that its sound ones have sent, changed a little, as the codec
-// would still take them.
+// Package hostile makes messages that a broken peer of a job would send: messages of sound peers, changed a little,
+// which the codec still takes.
 //
 // A Memory keeps a few messages of each kind that is posted: Draw makes the next one. The result is like a sound message
 // in all but a little, so that it passes most checks before it meets the one that refuses it. The package refuses to know what is
 // sound. A Past keeps a message of each kind that nodes of the past may send again.
 //
-// Turned down: bytes of chance, which the first check of the codec refuses, so that all others go untested; and lists of what may be wrong with each kind of
-// message, which name what somebody has thought of. Fields are found by reflection: a field that is added is bent from then on.
+// Rejected: random bytes, because the first check of the codec refuses them and no other check is tested; and lists of
+// possible errors for each kind of message, because they cover only what their author thought of. Reflection finds the
+// fields, so a new field is changed as well.
 package hostile
 
 import (
@@ -288,7 +289,7 @@ func resize(v reflect.Value, rng *rand.Rand) {
 	}
 }
 
-// TooMany has an end of a session hear, in one of the words of the other end, a process of that number, that more has come than was sent.
+// TooMany makes an end of a session receive a message of the other end that acknowledges more than was sent.
 func TooMany(end *session.End, process uint64, rng *rand.Rand) (err error) {
 	counts := session.Counts{1 << 40, 1 << 40}
 	if end.Synced() {
@@ -325,10 +326,11 @@ func Damage(im *store.Image, rng *rand.Rand, belongs func(bellows.Key) bool) boo
 	return true
 }
 
-// NoState is why there is no state, where State says so.
+// NoState is the reason in State's messages that claim no state.
 const NoState = "it has no state to give"
 
-// State returns a word about the state of a partition that no sound lane says: a key is one that a row may have, and most is how many keys a partition may have.
+// State returns a message about the state of a partition that no sound lane sends: a key is one that a row may have,
+// and most is how many keys a partition may have.
 func State(rng *rand.Rand, ref bellows.PartitionRef, key bellows.Key, most int) wire.Message {
 	switch rng.IntN(5) {
 	case 0:

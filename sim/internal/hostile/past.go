@@ -11,24 +11,24 @@ import (
 	"bellows/sim/internal/msgcopy"
 )
 
-// Stranger is a node that is not, or no longer, of the job.
+// Stranger is the number of a node that does not, or no longer, take part in the job.
 const Stranger = 99
 
-// Past is a copy of some message of each kind that may come again, as it was or as an older owner or an older process would
+// Past keeps a copy of one message of each kind that may come again, as it was or as an older owner or process would
 // have sent it.
 type Past struct{ push, done, held wire.Envelope }
 
-// Remember keeps a copy of some push, some done and some word that a part is held.
+// Remember keeps a copy of a push, of a done, and of an answer that a part is held.
 func (m *Past) Remember(e wire.Envelope, rng *rand.Rand) {
 	keep := &m.push
 	switch p := e.Message.(type) {
 	case *wire.Push:
 		if p.Again || len(p.Chunks)+len(p.Leases) == 0 {
-			return // half of one, or of no partition, which has no owner of the past
+			return // a second push of a part, or one without partitions, which has no earlier owner
 		}
 	case *wire.Done:
 		if e.To.Role != wire.Controller {
-			return // its way goes on
+			return // it is forwarded
 		}
 		keep = &m.done
 	case *wire.Held:
@@ -47,7 +47,7 @@ func (m *Past) Push() (wire.Envelope, bool) { return again(m.push) }
 // Done returns the done that is remembered.
 func (m *Past) Done() (wire.Envelope, bool) { return again(m.done) }
 
-// Vote returns the lane's word that is remembered.
+// Vote returns the lane's answer that is remembered.
 func (m *Past) Vote() (wire.Envelope, bool) { return again(m.held) }
 
 func again(e wire.Envelope) (wire.Envelope, bool) {
@@ -58,11 +58,11 @@ func again(e wire.Envelope) (wire.Envelope, bool) {
 	return e, true
 }
 
-// OfStranger makes a push that of a stranger, who knows owners of other generations, by so many: of its chunks, its leases, or both.
+// OfStranger makes a push come from an unknown node, and raises the generations of its chunks, its leases, or both.
 func OfStranger(e *wire.Envelope, by bellows.Generation, rng *rand.Rand) {
 	m := e.Message.(*wire.Push)
 	e.From.Node = Stranger
-	m.Flush.Client, m.Route = Stranger, 0 // he is told of no route
+	m.Flush.Client, m.Route = Stranger, 0 // such a node receives no route
 	which := rng.IntN(3)
 	for i := range m.Chunks {
 		if which != 1 || len(m.Leases) == 0 {
@@ -76,8 +76,8 @@ func OfStranger(e *wire.Envelope, by bellows.Generation, rng *rand.Rand) {
 	}
 }
 
-// PastLife returns the push of a life before, as one that is late would come to the lane that owns its first partition now: a part of it, and no word that
-// it is done. False: there is none.
+// PastLife returns a push of an earlier attempt as it would come late to the lane that now owns its first partition:
+// part of it, without its done. False: none is remembered.
 func (m *Past) PastLife(r *route.Route) (e wire.Envelope, ok bool) {
 	if e, ok = m.Push(); !ok {
 		return e, false
@@ -92,7 +92,8 @@ func (m *Past) PastLife(r *route.Route) (e wire.Envelope, ok bool) {
 	return e, true
 }
 
-// OldTerm returns a word of the controller of an earlier term, to a lane or a client: that the job is over, that a node is gone, or a task of each of the client's splits.
+// OldTerm returns a message of the controller of an earlier term to a lane or a client: the job is over, a node is
+// gone, or a task for each of the client's splits.
 func OldTerm(rng *rand.Rand, to wire.Address, term bellows.Term, gone func() bellows.NodeID, r *route.Route, items gate.Items) wire.Message {
 	switch what := rng.IntN(2); {
 	case what == 0:

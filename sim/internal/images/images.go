@@ -60,7 +60,7 @@ type View struct {
 func (w *Watch) Owned(l *lanestate.Lane) iter.Seq[bellows.PartitionRef] {
 	return func(yield func(bellows.PartitionRef) bool) {
 		for ref := range w.Route.All() {
-			if w.History.At(l.Applied()).Owner(ref).Lane == l.Address && !yield(ref) {
+			if w.History.RouteAt(l.Applied()).Owner(ref).Lane == l.Address && !yield(ref) {
 				return
 			}
 		}

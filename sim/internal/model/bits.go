@@ -13,7 +13,7 @@ import (
 // for what tasks made of state under leases, since those of one clock take turns in any order. 0: nothing of it is.
 func (j *Job) Bits(ref bellows.PartitionRef, im *store.Image) msgcopy.Hash {
 	if ref.Table == Weights && !j.Barrier() {
-		return 0 // each flush has an update of its own, in the order of commits
+		return 0 // each flush has a separate update, in the order of commits
 	}
 	var d msgcopy.Hash
 	d.Word(uint64(ref.Table)<<32 | uint64(ref.Partition))

@@ -63,14 +63,14 @@ type Job struct {
 	statePrefix prefix // of column 1
 	wordPrefix  prefix
 	SumsAt      [][]float32 // by clock: the table before it
-	WeightsAt   [][]float32 // likewise, where weights is BSP
+	WeightsAt   [][]float32 // the same of weights, where it is BSP
 	squaresAt   [][]float32 // and adagrad's memory
 }
 
 // prefix is how much a split has added to a row in its first units: [split][row][steps].
 type prefix [][][]int32
 
-// Jobs are made once each, at first use; Divided are those of the same shapes whose clocks are divided into units.
+// Jobs are made once each, at first use; Divided has the same shapes with clocks that are divided into units.
 var Jobs, Divided = jobs(false), jobs(true)
 
 func jobs(divided bool) (all [AllShapes]func() *Job) {
@@ -145,7 +145,7 @@ func (j *Job) newPrefix(t bellows.TableID, rows int, amount func(s bellows.Split
 				n := int(j.Steps(s, c+1) - j.Steps(s, c))
 				for i := range n {
 					sum := at[len(at)-1]
-					if whose(t, bellows.SplitID(s), c, r, n) == i {
+					if ownerOf(t, bellows.SplitID(s), c, r, n) == i {
 						sum += amount(bellows.SplitID(s), c, r)
 					}
 					at = append(at, sum)
@@ -164,7 +164,7 @@ func (j *Job) draw(what uint64, s bellows.SplitID, c bellows.Clock, i int) uint6
 	return random.Finish(x)
 }
 
-// What draw is asked for.
+// The purposes of draw.
 const (
 	drawItems uint64 = iota + 1
 	drawTouch
@@ -224,12 +224,12 @@ func (j *Job) Quiet(s bellows.SplitID, c bellows.Clock) bool {
 
 // Touches reports whether the task of a unit changes a row.
 func (j *Job) Touches(t bellows.TableID, u bellows.Unit, rows, row int) bool {
-	return j.has(t, u, row) && j.touches(t, u.Split, u.Clock, rows, row)
+	return j.shares(t, u, row) && j.touches(t, u.Split, u.Clock, rows, row)
 }
 
 // TouchesSum reports whether a unit changes a row of sums.
 func (j *Job) TouchesSum(u bellows.Unit, row int) bool {
-	return j.has(Sums, u, row) && j.touches(Sums, u.Split, u.Clock, SumRows, row)
+	return j.shares(Sums, u, row) && j.touches(Sums, u.Split, u.Clock, SumRows, row)
 }
 
 // touches reports whether some unit of a split's clock changes a row.
@@ -276,7 +276,7 @@ const AmountMax = 9
 
 // Amount returns what the task of a unit adds to its split's column of a row of counts or free; 0 leaves it alone.
 func (j *Job) Amount(t bellows.TableID, u bellows.Unit, row int) int32 {
-	if !j.has(t, u, row) {
+	if !j.shares(t, u, row) {
 		return 0
 	}
 	return j.amount(t, u.Split, u.Clock, row)
@@ -293,7 +293,7 @@ func (j *Job) amount(t bellows.TableID, s bellows.SplitID, c bellows.Clock, row 
 // StateAdd returns the row of state whose column 1 the task of a unit adds to, and how much; 0: nothing. Often it is one that
 // the next split leases in the same clock.
 func (j *Job) StateAdd(u bellows.Unit) (row int, amount int32) {
-	if row, amount = j.stateAdd(u.Split, u.Clock); !j.has(State, u, row) {
+	if row, amount = j.stateAdd(u.Split, u.Clock); !j.shares(State, u, row) {
 		return row, 0
 	}
 	return row, amount

@@ -11,9 +11,10 @@ import (
 
 // Oracle is the model of a running job: the controller's records, replayed through the job's functions.
 //
-// It keeps no tables. What splits add depends on (split, unit) alone, so that a table after any commit is found from how many units each split has committed
-// by then (DoneAt), and from sums that were made before the first schedule. Only what depends on the order of commits is kept, version by version: weights
-// where they are not BSP (Rows), and column 0 of state, which leases change (Parts).
+// It keeps no tables. The additions of splits depend on (split, unit) alone. A table after any commit thus follows from
+// how many units each split has committed by then (DoneAt), and from sums that were made before the first schedule.
+// Only values that depend on the order of commits are kept, version by version: weights where they are not BSP (Rows),
+// and column 0 of state, which leases change (Parts).
 //
 // Invariant: Log[i], DoneAt[i+1] and the versions of commit i+1 come together, in the order of the numbers; a record that one lane was
 // sent is what every lane is sent, and is held against the log.
@@ -41,8 +42,8 @@ type known struct {
 	pairs   []wire.Pair
 }
 
-// is reports whether a record says what is known.
-func (k *known) is(r *wire.Record) bool {
+// matches reports whether a record has the known content.
+func (k *known) matches(r *wire.Record) bool {
 	return k.flush == r.Flush && k.control == r.Control && slices.EqualFunc(k.Units, r.Results, func(u bellows.Unit, to wire.Result) bool { return u == to.Unit })
 }
 
@@ -77,7 +78,7 @@ func (o *Oracle) AgainAt(at bellows.CommitNumber) *Oracle {
 	n.DoneAt[0] = o.DoneAt[at]
 	n.ClockAt = make([]bellows.CommitNumber, o.Complete(at))
 	for r := range n.Rows {
-		v := o.Rows[r][At(o.Rows[r], at)]
+		v := o.Rows[r][VersionAt(o.Rows[r], at)]
 		n.Rows[r] = []Version{{Values: v.Values, squares: v.squares}}
 		copy(n.weights[r*WeightWidth:], v.Values[:])
 		if n.squares != nil {
@@ -85,13 +86,13 @@ func (o *Oracle) AgainAt(at bellows.CommitNumber) *Oracle {
 		}
 	}
 	for p := range n.Parts {
-		n.Parts[p] = []Version{{Values: o.Parts[p][At(o.Parts[p], at)].Values}}
+		n.Parts[p] = []Version{{Values: o.Parts[p][VersionAt(o.Parts[p], at)].Values}}
 	}
 	n.Barrier, n.wordsBefore = o.Barrier && at >= o.BarrierFrom, o.wordMemory(at)
 	return n
 }
 
-// KeptAt returns what the tables show that were kept by the last record up to a commit that says so; 0: none does.
+// KeptAt returns the record that the kept tables show after a commit: the one before the last KeepTables; 0: none.
 func (o *Oracle) KeptAt(at bellows.CommitNumber) bellows.CommitNumber {
 	for ; at > 0; at-- {
 		if o.Log[at-1].control.Kind == bellows.KeepTables {
@@ -111,7 +112,7 @@ func (o *Oracle) Counts(id bellows.FlushID) bool {
 	return slices.ContainsFunc(o.Log, func(k known) bool { return k.flush == id })
 }
 
-// Touched returns the newest record up to a commit that has something for a partition; 0: there is none.
+// Touched returns the newest record up to a commit that touches a partition; 0: none does.
 func (o *Oracle) Touched(p bellows.PartitionRef, upTo bellows.CommitNumber) bellows.CommitNumber {
 	for i := int(upTo) - 1; i >= 0; i-- {
 		k := &o.Log[i]
@@ -123,7 +124,7 @@ func (o *Oracle) Touched(p bellows.PartitionRef, upTo bellows.CommitNumber) bell
 	return 0
 }
 
-// Forget takes back the records behind a commit: nobody has them any more.
+// Forget removes the records after a commit: no node has them any more.
 func (o *Oracle) Forget(after bellows.CommitNumber) {
 	for _, k := range o.Log[after:] {
 		if k.control.Kind == bellows.NoControl {
@@ -133,7 +134,7 @@ func (o *Oracle) Forget(after bellows.CommitNumber) {
 	o.Log, o.DoneAt = o.Log[:after], o.DoneAt[:after+1]
 	o.ClockAt = slices.DeleteFunc(o.ClockAt, func(n bellows.CommitNumber) bool { return n > after })
 	for row := range o.Rows {
-		o.Rows[row] = o.Rows[row][:At(o.Rows[row], after)+1]
+		o.Rows[row] = o.Rows[row][:VersionAt(o.Rows[row], after)+1]
 		v := Last(o.Rows[row])
 		copy(o.weights[row*WeightWidth:], v.Values[:])
 		if o.squares != nil {
@@ -141,7 +142,7 @@ func (o *Oracle) Forget(after bellows.CommitNumber) {
 		}
 	}
 	for p := range o.Parts {
-		o.Parts[p] = o.Parts[p][:At(o.Parts[p], after)+1]
+		o.Parts[p] = o.Parts[p][:VersionAt(o.Parts[p], after)+1]
 	}
 }
 
@@ -152,7 +153,7 @@ func (o *Oracle) Done() *[SplitsMax]Step { return &o.DoneAt[len(o.Log)] }
 func (o *Oracle) Record(r *wire.Record) error {
 	switch n := int(r.Number); {
 	case n <= len(o.Log):
-		if old := &o.Log[n-1]; !old.is(r) {
+		if old := &o.Log[n-1]; !old.matches(r) {
 			return fmt.Errorf("P1: record %d is %v to one lane and %v to another", n, *old, r)
 		}
 		return nil
@@ -213,8 +214,8 @@ func (o *Oracle) learn(number bellows.CommitNumber, units []bellows.Unit) {
 // Last returns the newest of some versions.
 func Last(v []Version) Version { return v[len(v)-1] }
 
-// At returns the place of the version that a commit number shows.
-func At(v []Version, n bellows.CommitNumber) int {
+// VersionAt returns the place of the version that a commit number shows.
+func VersionAt(v []Version, n bellows.CommitNumber) int {
 	i := len(v) - 1
 	for v[i].commit > n {
 		i--
@@ -252,7 +253,7 @@ func (o *Oracle) Table(t bellows.TableID, n bellows.CommitNumber) []float32 {
 		}
 		var v []float32
 		for r := range o.Rows {
-			x := o.Rows[r][At(o.Rows[r], n)].Values
+			x := o.Rows[r][VersionAt(o.Rows[r], n)].Values
 			v = append(v, x[:]...)
 		}
 		return v
@@ -282,7 +283,7 @@ func (o *Oracle) Slots(t bellows.TableID, n bellows.CommitNumber) [][]float32 {
 	}
 	var v []float32
 	for r := range o.Rows {
-		x := o.Rows[r][At(o.Rows[r], n)].squares
+		x := o.Rows[r][VersionAt(o.Rows[r], n)].squares
 		v = append(v, x[:]...)
 	}
 	return [][]float32{v}
@@ -295,7 +296,7 @@ func (o *Oracle) states(n bellows.CommitNumber) []float32 {
 		done = o.whole(n)
 	}
 	for p := range o.job.Splits {
-		x := o.Parts[p][At(o.Parts[p], n)].Values
+		x := o.Parts[p][VersionAt(o.Parts[p], n)].Values
 		for i, value := range x {
 			v = append(v, value, float32(o.job.Total(p*StateRows+i, &done)))
 		}
@@ -303,7 +304,7 @@ func (o *Oracle) states(n bellows.CommitNumber) []float32 {
 	return v
 }
 
-// Columns returns what splits add to a table whose columns are theirs.
+// Columns returns what splits add to a table with a column for each split.
 func (j *Job) Columns(t bellows.TableID) prefix {
 	if t == Counts {
 		return j.countPrefix

@@ -7,14 +7,14 @@ import (
 	"bellows/link/wire"
 )
 
-// A divided job is another of its shape in which the clocks of splits are divided into units, some into two, some into three, some not.
-// Of what a split does in a clock each unit does its share, table by table and row by row, so that most tables end with the same bits as
-// those of the job that is not divided. To sums several units of a clock may add, to the same rows: there the bits are those of the division
-// alone, whichever nodes run the units (P7).
+// A divided job is another of its shape in which the clocks of splits are divided into units: some into two, some into
+// three, some not at all. Each unit does its share of its split's work in the clock, table by table and row by row. So
+// most tables end with the bits of the undivided job. Several units of a clock may add to the same rows of sums: their
+// bits are those of the division alone, whichever nodes run the units (P7).
 //
 // How far a split is, is counted in steps: a unit is one. Consistency speaks of clocks: Steps and ClocksIn are the ways between the two.
 
-// SplitsDivided is how many splits a job has at most whose clocks are divided: wide ones have tasks enough.
+// SplitsDivided is how many splits a job with divided clocks has at most: wide jobs have enough tasks.
 const SplitsDivided = 8
 
 // Step counts the units of a split from the job's beginning.
@@ -48,7 +48,7 @@ func (j *Job) Steps(s int, clocks bellows.Clock) Step { return j.steps[s][max(0,
 // ClocksIn returns how many clocks the first units of a split make complete.
 func (j *Job) ClocksIn(s int, n Step) bellows.Clock { return j.clocks[s][n] }
 
-// Step returns how many units of the split come before a unit; false: there is no such unit.
+// Step returns how many units of the split come before a unit; false: the split has no such unit.
 func (j *Job) Step(u bellows.Unit) (Step, bool) {
 	if int(u.Split) >= j.Splits || u.Clock < 0 || int(u.Clock) >= j.Clocks {
 		return 0, false
@@ -85,18 +85,19 @@ func (j *Job) Share(u bellows.Unit) (i, n int) {
 	return i, n
 }
 
-// whose returns which of n units of a clock has to do with a row of a table. To rows of sums several may add (has).
-func whose(t bellows.TableID, s bellows.SplitID, c bellows.Clock, row, n int) int {
+// ownerOf returns which of n units of a clock touches a row of a table. Several units may add to rows of sums
+// (touches).
+func ownerOf(t bellows.TableID, s bellows.SplitID, c bellows.Clock, row, n int) int {
 	return (row + int(t) + int(c)) % n
 }
 
-// has reports whether a unit has to do with a row of a table, if its clock has.
-func (j *Job) has(t bellows.TableID, u bellows.Unit, row int) bool {
+// shares reports whether a unit touches a row of a table, if its clock does.
+func (j *Job) shares(t bellows.TableID, u bellows.Unit, row int) bool {
 	i, n := j.Share(u)
 	if n > 1 && t == Sums && (j.wholeSums(u) || (row+i)%3 > 0) {
 		return true
 	}
-	return n == 1 || whose(t, u.Split, u.Clock, row, n) == i
+	return n == 1 || ownerOf(t, u.Split, u.Clock, row, n) == i
 }
 
 // wholeSums reports whether a unit adds to all rows of sums that its clock touches.
@@ -111,8 +112,9 @@ func (j *Job) Consecutive(t bellows.TableID, u bellows.Unit) bool {
 	return n == 1 || t == Sums && j.wholeSums(u)
 }
 
-// Apart reports whether the units of a flush leave one of a clock of theirs to another flush; together, whether they have several of a clock.
-func (j *Job) Apart(list []wire.Result) (apart, together bool) {
+// Division reports whether the units of a flush leave one of their clocks' units to another flush (apart), and whether
+// they have several of a clock (together).
+func (j *Job) Division(list []wire.Result) (apart, together bool) {
 	for i := range list {
 		u := list[i].Unit
 		_, n := j.Share(u)

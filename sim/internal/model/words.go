@@ -16,8 +16,8 @@ const (
 	WordStart = 1000 // of every value
 )
 
-// Half of the jobs whose splits wait for each other have a rule for it that remembers: it steps along what came last, so that rows are sums all
-// the same, and its memory is the last update of each row.
+// Half of the jobs with splits that wait for each other have a rule with memory for it: it steps along the last update,
+// so that rows are still sums, and its memory is the last update of each row.
 func (j *Job) wordSchema(partitions int, c table.Consistency) table.Schema {
 	s := table.Schema{Name: "words", Sparse: true, Rows: WordRows, Width: j.Splits, Partitions: partitions, Consistency: c,
 		Init: table.Init{Kind: table.Fixed, Low: WordStart}}
@@ -44,8 +44,8 @@ func (j *Job) Word(row int) bellows.Key { return bellows.Key(random.Finish(j.Sha
 // vocabulary is how many rows of words a split reads again and again.
 const vocabulary = 4
 
-// Vocabulary appends the rows of words that the tasks of a split read again and again. Some are shared with other splits, and some of
-// them nobody touches before a late clock.
+// Vocabulary appends the rows of words that the tasks of a split read again and again. Some are shared with other
+// splits, and no task touches some of them before a late clock.
 func (j *Job) Vocabulary(s bellows.SplitID, to []bellows.RowID) []bellows.RowID {
 	for i := range vocabulary {
 		to = append(to, bellows.RowID((int(s)/2*7+i*11)%WordRows))
@@ -55,7 +55,7 @@ func (j *Job) Vocabulary(s bellows.SplitID, to []bellows.RowID) []bellows.RowID 
 
 // WordAmount returns what the task of a unit adds to its split's column of a row of words; 0 leaves it alone.
 func (j *Job) WordAmount(u bellows.Unit, row int) int32 {
-	if !j.has(Words, u, row) {
+	if !j.shares(Words, u, row) {
 		return 0
 	}
 	return j.wordAmount(u.Split, u.Clock, row)
@@ -141,7 +141,7 @@ func (o *Oracle) WordSlots(n bellows.CommitNumber, list []bellows.Key) [][]float
 	return [][]float32{slot}
 }
 
-// lastClock is what the last of so many clocks that touched a row said.
+// lastClock finds the last of so many clocks that touched a row, and writes what it added.
 func (o *Oracle) lastClock(row int, clocks bellows.Clock, to []float32) {
 	for c := clocks - 1; c >= 0; c-- {
 		touched := false
@@ -156,7 +156,7 @@ func (o *Oracle) lastClock(row int, clocks bellows.Clock, to []float32) {
 	}
 }
 
-// lastCommit is what the last commit that touched a row said, in this life or before it.
+// lastCommit finds the last commit that touched a row, in this attempt or an earlier one, and writes what it added.
 func (o *Oracle) lastCommit(row int, n bellows.CommitNumber, to []float32) {
 	for ; n > 0; n-- {
 		touched := false

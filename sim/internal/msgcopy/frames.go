@@ -11,9 +11,8 @@ import (
 // senders are memory for frames.
 var senders = sync.Pool{New: func() any { return new(wire.Batch) }}
 
-// Encode returns a message as frames: several where it is longer than a part may be, whose length its digest decides. The
-// message stays its sender's.
-// Values of tables travel in the formats.
+// Encode returns a message as frames: several if it is longer than a part may be; its digest decides the length of
+// parts. The message still belongs to its sender. Values of tables travel in the formats.
 func Encode(e wire.Envelope, digest uint64, formats []vec.Format) (frames [][]byte) {
 	b := senders.Get().(*wire.Batch)
 	b.Lend()

@@ -1,9 +1,9 @@
-// Package msgcopy is messages as they travel between nodes of the simulation: copied by their codec, and hashed as they would be
-// written, so that a change on the way shows.
+// Package msgcopy has messages as they travel between nodes of the simulation: copied by their codec, and hashed as
+// they would be written, so that a change on the way shows.
 //
-// Copy a message where it arrives; compare Digest where it was sent and where it is taken; Describe it to who reads a trace. The package
-// knows no kind of message: what the codec brings over is copied and compared, and nothing else. A cause in Failed is compared, within
-// a node, by its kind alone, and never crosses.
+// Copy a message where it arrives; compare Digest where it was sent and where it is taken; Describe it for a reader of
+// traces. The package knows no kind of message: it copies and compares what the codec carries, and nothing else. A
+// cause in Failed is compared, within a node, by its kind alone, and never crosses.
 package msgcopy
 
 import (

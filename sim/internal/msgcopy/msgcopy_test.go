@@ -157,7 +157,7 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// TestRefusals wants to be told of what cannot be read.
+// TestRefusals expects errors for messages that cannot be read.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	_, _, err := msgcopy.Copy(wire.Envelope{Message: pull([]uint32{5, 1}, nil)})

@@ -7,15 +7,17 @@ import (
 	"bellows/sim/internal/model"
 )
 
-// The nodes of a directed schedule: node 0 has the controller alone, then come so many with a lane each, and so many with a client each.
+// The nodes of a directed schedule: node 0 has only the controller, then come nodes with a lane each, then nodes with a
+// client each.
 const (
 	DirectedLanes   = 3
 	DirectedClients = 4
 )
 
-// Directed returns the schedule of a seed in which nothing befalls the job by itself: whoever plays it says what does (package grid). What the job computes and in which order, its
-// limits and the times of its messages are drawn as in any other. ahead: splits are dispatched several clocks ahead; complete: the last server has a client, too;
-// divided: the job divides clocks, else it may.
+// Directed returns the schedule of a seed without random faults: its caller injects them (package grid). The job's
+// computation, its order, its limits and the times of its messages are drawn as in any other schedule. ahead: splits
+// are dispatched several clocks ahead; complete: the last server also has a client; divided: the job divides clocks,
+// else it may.
 func Directed(seed uint64, ahead, complete, divided bool) *Schedule {
 	s := New(seed)
 	if s.Job = model.Jobs[seed%model.Shapes](); s.divides || divided {
@@ -30,7 +32,7 @@ func Directed(seed uint64, ahead, complete, divided bool) *Schedule {
 	return s
 }
 
-// direct takes out of a life all that befalls it by itself.
+// direct removes all random faults from an attempt.
 func (s *Schedule) direct() {
 	s.NodeCount = 1 + DirectedLanes + DirectedClients
 	s.LaneAt, s.Slots, s.Plans = nil, nil, nil
@@ -49,7 +51,8 @@ func (s *Schedule) direct() {
 	for range s.NodeCount {
 		row := make([]LinkProfile, s.NodeCount)
 		for to := range row {
-			row[to] = LinkProfile{Delay: 4 + s.Rng.Int64N(5)} // so that some of several messages have come while others are on their way
+			// so that some of several messages have come while others are on their way
+			row[to] = LinkProfile{Delay: 4 + s.Rng.Int64N(5)}
 		}
 		s.Links = append(s.Links, row)
 	}

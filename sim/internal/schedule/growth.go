@@ -9,15 +9,17 @@ import (
 	"bellows/link/wire"
 )
 
-// Entry is a change of who takes part, or who runs what, while the job runs.
+// Entry is a change of the actors that take part, or of the client that runs a split, while the job runs.
 type Entry struct {
-	Millis int64        // after the first tasks have left
-	Actor  wire.Address // a lane that begins without partitions, or a client that begins without splits; the client that gets a split; who leaves
-	Slots  int          // of a client that begins
-	Gives  bool         // a split goes to the client
-	Leaves bool         // the actor takes part no more
-	Broken bool         // the controller is lost in the midst of what it says of it
-	Deaf   int64        // for how long a node with lanes hears nothing of it, in milliseconds
+	Millis int64 // after the first tasks have left
+	// a lane that begins without partitions, or a client that begins without splits; the client that gets a split; the
+	// actor that leaves
+	Actor  wire.Address
+	Slots  int   // of a client that begins
+	Gives  bool  // a split goes to the client
+	Leaves bool  // the actor takes part no more
+	Broken bool  // the controller is lost after sending only some of its messages about it
+	Deaf   int64 // for how long a node with lanes hears nothing of it, in milliseconds
 	Behind bellows.NodeID
 	Split  bellows.SplitID
 }
@@ -34,7 +36,8 @@ func (e *Entry) Made(r *route.Route) bool {
 	return takes
 }
 
-// Empties returns where the splits of a client that leaves go, in their order: to clients that stay. last: there is none.
+// Empties returns where the splits of a client that leaves go, in their order: to clients that stay. last: no client
+// stays.
 func (e *Entry) Empties(r *route.Route, removed []wire.Address) (moves iter.Seq2[bellows.SplitID, bellows.NodeID], last bool) {
 	others := slices.DeleteFunc(slices.Clone(r.Clients()), func(a wire.Address) bool { return a == e.Actor || slices.Contains(removed, a) })
 	return func(yield func(bellows.SplitID, bellows.NodeID) bool) {
@@ -87,8 +90,8 @@ func (s *Schedule) drawGrowth() {
 	}
 }
 
-// drawLeaving lets clients, and lanes that were added, leave in some lives, or nodes with all that is theirs: several at once, and
-// one soon after it came.
+// drawLeaving lets clients, and lanes that were added, leave in some attempts, or nodes with all their actors: several
+// at once, and one soon after it came.
 func (s *Schedule) drawLeaving() {
 	leaves := s.leaving.IntN(6) == 0
 	if s.divides && s.Failovers > 0 && s.leaving.IntN(2) == 0 { // some in the midst of a clock
@@ -125,7 +128,7 @@ func (s *Schedule) drawLeaving() {
 	for range 1 + s.leaving.IntN(4) {
 		c := s.ClientAt[s.leaving.IntN(len(s.ClientAt))]
 		if hosts := func(a wire.Address) bool { return a.Node == c.Node }; c.Node == 0 || slices.ContainsFunc(s.LaneAt, hosts) {
-			c = s.ClientAt[s.leaving.IntN(len(s.ClientAt))] // rather one whose node has nothing else
+			c = s.ClientAt[s.leaving.IntN(len(s.ClientAt))] // rather a client whose node has nothing else
 		}
 		if s.leaving.IntN(2) == 0 {
 			a := wire.LaneAt(c.Node, lanes[c.Node])

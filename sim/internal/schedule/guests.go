@@ -8,10 +8,10 @@ import (
 	"bellows/table"
 )
 
-// Guest is a node that is to join while the job runs, and what becomes of it.
+// Guest is a node that is to join while the job runs, and its fate.
 type Guest struct {
 	Millis int64 // after the first tasks have left, when it is asked for
-	Early  bool  // or long before: with the beginning of the life
+	Early  bool  // or long before: with the beginning of the attempt
 	Slots  int
 	Lanes  int
 	Start  int64  // its process takes so long until it calls the others
@@ -20,28 +20,29 @@ type Guest struct {
 	Lost   string // when the controller is lost, one of turns
 	Splits []bellows.SplitID
 	Parts  []bellows.PartitionRef // which it gets, when it takes part
-	Stays  int64                  // how long it takes part before it is told to leave; Forever: until the end
+	Stays  int64                  // how long it takes part before it is asked to leave; Forever: until the end
 }
 
-// Fates are what may befall a guest on its way: it comes, never does, has made another job, its process dies, nobody waits
-// for it any more, or it stops for a while.
+// Fates are the possible fates of a joining node: it comes, never comes, has made another job, its process dies, it is
+// no longer wanted, or it stops for a while.
 var Fates = [...]string{"sound", "absent", "stranger", "mortal", "unwanted", "slow"}
 
-// turns are when the controller may be lost in the course of an admission: never, when the guest has been invited, when it
-// says that it is ready, when part of what the controller says of it has left, when it has taken part for a moment.
+// turns are the moments of an admission when the controller may be lost: never, when the node has been invited, when it
+// reports that it is ready, when part of the controller's messages about it have left, when it has taken part for a
+// moment.
 var turns = [...]string{"", "on the way", "at ready", "at word", "at work"}
 
 // Forever is a stay that does not end before the job.
 const Forever = int64(1 << 20)
 
-// visited is how many lives in a hundred have guests.
+// visited is the percentage of attempts in which nodes join.
 const visited = 30
 
-// drawGuests lets nodes join in some lives: one after the other or together, and early, as all that grows does.
+// drawGuests lets nodes join in some attempts: one after the other or together, and early, like all growth.
 func (s *Schedule) drawGuests() {
 	s.Guests = nil
 	v := s.Visiting
-	if s.Loss.Skip >= 0 || v.IntN(100) >= visited { // for a loss the job ends
+	if s.Loss.Skip >= 0 || v.IntN(100) >= visited { // a loss ends the job
 		return
 	}
 	at, followed := v.Int64N(60), s.Failovers > 0 || v.IntN(3) == 0
@@ -55,7 +56,7 @@ func (s *Schedule) drawGuests() {
 			g.At = v.Int64N(1 << v.IntN(9))
 		}
 		if followed && v.IntN(2) == 0 {
-			g.Lost = "at word" // which others meet seldom
+			g.Lost = "at word" // a moment that is rare otherwise
 			if i := v.IntN(len(turns) + 4); i < len(turns) {
 				g.Lost = turns[i]
 			}
@@ -68,13 +69,13 @@ func (s *Schedule) drawGuests() {
 			g.Stays = v.Int64N(1 << v.IntN(8))
 		}
 		s.Guests = append(s.Guests, g)
-		if v.IntN(2) == 0 { // else with the one before, or close behind it
+		if v.IntN(2) == 0 { // else together with the previous one, or soon after it
 			at += v.Int64N(80)
 		}
 	}
 }
 
-// drawWork draws what a guest gets when it takes part.
+// drawWork draws what a joining node gets when it takes part.
 func (g *Guest) drawWork(v *rand.Rand, splits int, tables []table.Schema) {
 	if g.Slots > 0 {
 		for range v.IntN(4) {

@@ -7,22 +7,23 @@ import (
 	"bellows/link/wire"
 )
 
-// Loss is a message between a client and a lane that is lost, which no link loses: a bug that is made up. The job must find
-// it and end by name, where it would otherwise wait forever. Whoever waits asks (wire.Inquiry), and the answer tells a lane
-// that is slow from one that was never asked; if the questions are lost too, the silence itself must end the wait.
+// A Loss is a planted bug: a message between a client and a lane is lost, although no link loses it. The job must
+// detect the loss and end with an error that names it, instead of waiting forever. An actor that waits asks
+// (wire.Inquiry), and the answer distinguishes a slow lane from one that was never asked. If the questions are lost as
+// well, the silence itself must end the wait.
 type Loss struct {
-	Skip int           // messages of its kind before it; negative: there is no loss
+	Skip int           // messages of its kind before it; negative: no loss
 	Done bool          // it is lost
 	Push bool          // it was a push: what it had is in no account
 	of   string        // its kind, of those in losable
-	mute wire.Envelope // whose questions to whom are lost, too; zero: none are
+	mute wire.Envelope // questions from its sender to its receiver are lost as well; zero: none are
 }
 
-// losable are the kinds of messages that may be lost, those at which somebody waits for them. A "speech" is a pull, and
-// from then on all that its client asks its lane about it.
+// losable lists the kinds of messages that may be lost: an actor waits for each. A "speech" is a pull, and from then on
+// all that its client asks its lane about it.
 var losable = [...]string{"pull", "rows", "acquire", "granted", "push", "held", "room", "speech"}
 
-// takes reports whether the loss is of that kind of message.
+// takes reports whether a message is of the kind that is lost.
 func (l *Loss) takes(m wire.Message) bool {
 	switch m := m.(type) {
 	case *wire.Pull:
@@ -62,7 +63,7 @@ func (l *Loss) Loses(e wire.Envelope) (lost, first bool) {
 	return true, true
 }
 
-// LossFound are the sentences with which a job ends for a loss.
+// LossFound lists the sentences with which a job ends for a loss.
 var LossFound = []string{"a message is lost", "has said nothing for"}
 
 // Ended reports whether a job has ended for the loss, by its reason.

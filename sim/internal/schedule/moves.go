@@ -5,29 +5,30 @@ import (
 	"bellows/sim/internal/model"
 )
 
-// Shift is a partition that is to go to another lane while the job runs.
+// A Shift is a partition that is to move to another lane while the job runs.
 type Shift struct {
 	Millis int64 // after the first tasks have left
 	Ref    bellows.PartitionRef
-	To     int // of the lanes that there are then
+	To     int // index into the lanes of that moment
 	Urgent bool
-	Cancel int64 // it is given up so long after it was asked for; 0: it is not
+	Cancel int64 // it is cancelled so long after it was asked for; 0: never
 }
 
-// Phases name the progress of a move: its owner knows of it, rows are on their way, its owner is ready, or it is recorded and
-// not all of the partition has come.
+// Phases name the progress of a move: its owner knows of it, rows are on their way, its owner is ready, or it is
+// recorded and not all of the partition has come.
 var Phases = [...]string{"offered", "copied", "ready", "recorded"}
 
-// meddlings are what may befall a move: who asked for it changes their mind, the partition is to go elsewhere, the
-// controller is lost, or the job is interrupted.
+// meddlings are the events that may disturb a move: it is cancelled, it is replaced by another target, the controller
+// is lost, or the job is interrupted.
 var meddlings = [...]string{"cancelled", "superseded", "controller followed", "interrupted"}
 
-// drawMoves moves partitions in half of the lives: some once, some again and again.
+// drawMoves moves partitions in half of the attempts: some once, some again and again.
 func (s *Schedule) drawMoves() {
 	s.Shifts, s.Meddle = nil, 0
 	l := &s.Limits.Lane
 	l.Window, l.Behind = 0, 0
-	if s.Loss.Skip >= 0 || s.moving.IntN(2) == 0 || s.Job.Splits > model.SplitsDivided && s.moving.IntN(2) == 0 { // for a loss the job ends; wide jobs take long as they are
+	// a loss ends the job; wide jobs take long anyway
+	if s.Loss.Skip >= 0 || s.moving.IntN(2) == 0 || s.Job.Splits > model.SplitsDivided && s.moving.IntN(2) == 0 {
 		return
 	}
 	n, apart, at := 1+s.moving.IntN(8), int64(60), int64(0)
@@ -59,7 +60,7 @@ func (s *Schedule) drawMoves() {
 	}
 }
 
-// Meddles draws what befalls a move at one of its steps, if anything does.
+// Meddles draws whether an event disturbs a step of a move, and which.
 func (s *Schedule) Meddles() (how string, some bool) {
 	if s.moving.IntN(1000) >= s.Meddle {
 		return "", false
@@ -67,7 +68,8 @@ func (s *Schedule) Meddles() (how string, some bool) {
 	return meddlings[s.moving.IntN(len(meddlings))], true
 }
 
-// MovesKept returns partitions that are to move when the driver has kept the tables, in some lives in which others do.
+// MovesKept returns partitions that are to move when the driver has kept the tables, in some of the attempts with
+// moves.
 func (s *Schedule) MovesKept() (list []Shift) {
 	if len(s.Shifts) == 0 {
 		return nil
@@ -78,5 +80,5 @@ func (s *Schedule) MovesKept() (list []Shift) {
 	return list
 }
 
-// Another draws a lane, of so many.
+// Another draws one of so many lanes.
 func (s *Schedule) Another(lanes int) int { return s.moving.IntN(lanes) }

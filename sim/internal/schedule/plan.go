@@ -9,12 +9,13 @@ import (
 // Fault is a kind of thing that goes wrong: one of the names in Faults.
 type Fault string
 
-// Faults are all kinds, each with its family: what it concerns. Those from "kill" on end the job; the others must not show.
+// Faults lists all kinds of faults, each with its family: what it concerns. Those from "kill" on end the job; the
+// others must have no effect.
 var Faults = [...]struct {
 	Name   Fault
 	Family string
 }{
-	{"break", "connections"},         // a connection breaks by itself, again and again on a breaking network
+	{"break", "connections"},         // a connection breaks at random, again and again on a breaking network
 	{"late", "connections"},          // a frame is much later than others, and those after it with it
 	{"cut", "connections"},           // a link carries nothing for a while, in one direction
 	{"reset", "connections"},         // a connection breaks, with all that is under way; it is made again
@@ -33,14 +34,14 @@ var Faults = [...]struct {
 	{"failover", "connections"},      // the controller is lost with all that it knows, and another follows
 }
 
-// Number returns the place of a fault in Faults, by which traces name it. It panics if there is none of that name.
+// Number returns the place of a fault in Faults, by which traces name it. It panics if no fault has that name.
 func (f Fault) Number() int {
 	for i := range Faults {
 		if Faults[i].Name == f {
 			return i
 		}
 	}
-	panic(fmt.Sprintf("schedule: there is no fault %q", f))
+	panic(fmt.Sprintf("schedule: unknown fault %q", f))
 }
 
 // Family returns what a fault concerns.
@@ -63,7 +64,7 @@ func Possible(f Fault, p Stage) bool {
 // Plan is a fault to come: when a node has been in a stage for some events.
 type Plan struct {
 	Fault Fault
-	Node  bellows.NodeID // whose work is in the stage
+	Node  bellows.NodeID // the node with the work that is in the stage
 	Stage Stage
 	Skip  int
 }
@@ -71,15 +72,15 @@ type Plan struct {
 // Stage is a state of the protocol in which a fault may be injected at a node.
 type Stage int
 
-// The stages, each seen from the client whose work it is.
+// The stages, each as the client with the work sees it.
 const (
 	PullParked     Stage = iota // a lane keeps a read waiting
 	PushUnderWay                // a part of a flush is between client and lane
 	FlushHeld                   // a lane holds a part that is not recorded
-	DoneUnderWay                // the client has told the controller, which does not know it yet
+	DoneUnderWay                // the client has sent Done to the controller, which has not received it
 	RecordUnderWay              // the controller has recorded a flush and a lane does not know it
 	LeaseHeld                   // a task has a lease
-	TheEnd                      // the controller has said that the job is over, and not everybody has answered
+	TheEnd                      // the controller has announced the end of the job, and some actor has not answered
 	Collecting                  // the state is on its way to node 0
 	Joining                     // not all nodes are ready
 	Stages
@@ -108,7 +109,7 @@ func (s *Schedule) drawPlans() {
 	case n < 9:
 		f := s.anyFatal()
 		if s.Rng.IntN(10) == 0 {
-			f = "garble" // whose frame must be of those few
+			f = "garble" // a garbled frame must be one of those few
 		}
 		s.plan(f, Collecting)
 		return
@@ -116,7 +117,7 @@ func (s *Schedule) drawPlans() {
 		f := s.anyFatal()
 		switch s.Rng.IntN(6) {
 		case 0:
-			f = "mute" // which finds few who are ready already
+			f = "mute" // when few nodes are ready already
 		case 1:
 			f = "garble"
 		}
@@ -172,7 +173,7 @@ func (s *Schedule) plan(f Fault, p Stage) {
 	skip := s.Rng.IntN(1 << s.Rng.IntN(most+1))
 	if most >= 8 { // where there are more splits, as many clocks have more events
 		skip = skip * max(s.Job.Splits, 8) / 3
-		if s.Job.Divided { // likewise
+		if s.Job.Divided { // a divided job has more events as well
 			skip += skip / 2
 		}
 	}
@@ -185,5 +186,5 @@ const (
 	TasksMillis  = 9000  // for tasks and executors to end when the job is over
 	TaskMillis   = 20000 // for a commit while tasks are out, and for the state
 	ReadyMillis  = 20000 // for a node to be ready
-	AnswerMillis = 10000 // for any word of a lane that was asked: longer than anybody waits for a node that stops
+	AnswerMillis = 10000 // for an answer of a lane: longer than any node waits for a node that stops
 )

@@ -13,34 +13,35 @@ import (
 	"bellows/vec"
 )
 
-// Play is what else a job does than what every one does, and within which limits. It comes from streams of chance of its own, so that
-// more of it changes nothing else of what a seed decides: seeds that stand in the ledger of bugs go on to show what they showed.
+// Play is the optional part of a schedule: what a job does besides the common work, and within which limits. It draws
+// from random streams of its own. A larger Play thus changes no other decision of a seed, and the seeds in the ledger
+// of bugs still show what they showed.
 type Play struct {
 	Chances     *rand.Rand
 	Prefetches  int          // chance of a task to ask for rows ahead, in thousandths
 	Formats     []vec.Format // how values travel in the codec, by table; all that do so in 16 bits are exact in them
 	Endless     Endless
 	Loss        Loss
-	losses      *rand.Rand     // of Loss alone
+	losses      *rand.Rand     // decides Loss alone
 	divides     bool           // the job's clocks are divided into units
 	KeySeed     uint64         // of the lanes' indexes of keys
-	Growth      []Entry        // who takes part later
-	growing     *rand.Rand     // decides that: a stream of its own, too
+	Growth      []Entry        // actors that join later
+	growing     *rand.Rand     // decides Growth: a stream for it alone
 	Connections int            // of every two nodes
-	further     *rand.Rand     // decides that: another
-	leaving     *rand.Rand     // who takes part no more: one more
+	further     *rand.Rand     // decides Connections
+	leaving     *rand.Rand     // decides which actors leave
 	Shifts      []Shift        // partitions that move
 	Meddle      int            // chance of a step of a move to have something befall it, in thousandths
-	moving      *rand.Rand     // decides that: another
+	moving      *rand.Rand     // decides Shifts
 	Guests      []Guest        // nodes that join
-	Visiting    *rand.Rand     // decides that: one more
+	Visiting    *rand.Rand     // decides Guests
 	Ranks       *traffic.Ranks // of the classes of messages; nil: the default ones
-	ranking     *rand.Rand     // decides that: its own stream
+	ranking     *rand.Rand     // decides Ranks
 	Reshapes    []Reshape      // changes of the job's shape
-	Shaping     *rand.Rand     // decides that, and when they are carried out: its own stream
+	Shaping     *rand.Rand     // decides Reshapes, and when they are carried out
 	Cuts        int            // chance of a tick to begin a cut of the job, in hundredths
 	LoseAll     bool           // all nodes are lost at once when there is one
-	Cutting     *rand.Rand     // decides that, and how they are taken: its own, too
+	Cutting     *rand.Rand     // decides Cuts, and how they are taken
 	Failovers   int            // how often the controller is to be followed by another
 	Closing     []int64        // by node, how long its tasks and executors take to end when the job is over; Never: they do not
 	Unready     bellows.NodeID // never says that it is ready; 0: they all do
@@ -51,15 +52,15 @@ type Play struct {
 	}
 }
 
-// Endless is a task that does not end by itself: only when somebody has said so, the job is interrupted or loses a node, or after a
-// while. One that takes for ever goes on whatever is said, until the job ends for it.
+// Endless is a task that ends only when the driver asks it to, when the job is interrupted or loses a node, or after
+// Millis. If Millis is Never, the task continues until the job ends because of it.
 type Endless struct {
 	Split  bellows.SplitID
-	Clock  bellows.Clock // Never: there is none
+	Clock  bellows.Clock // Never: no such task
 	Millis int64
 }
 
-// divided is how many schedules in a hundred are of a job whose clocks are divided into units.
+// divided is the percentage of schedules whose clocks are divided into units.
 const divided = 23
 
 func (p *Play) begin(seed uint64) {
@@ -74,7 +75,7 @@ func (p *Play) begin(seed uint64) {
 	p.Shaping = shapes(seed)
 }
 
-// drawLoss lets a message be lost in some lives, and a node never get ready in others.
+// drawLoss drops a message in some attempts; in others a node never gets ready.
 func (s *Schedule) drawLoss() {
 	if s.Unready = 0; s.losses.IntN(50) == 0 {
 		s.Unready = bellows.NodeID(1 + s.losses.IntN(s.NodeCount-1))
@@ -98,7 +99,7 @@ func (s *Schedule) drawShape(loose bool) {
 	s.Job = model.Jobs[first+s.Chances.IntN(n)]()
 }
 
-// drawDrive gives some jobs the drivers of package train, and lets splits that wait for nobody run far ahead.
+// drawDrive gives some jobs the drivers of package train, and lets independent splits run far ahead.
 func (s *Schedule) drawDrive() {
 	own := s.Chances.IntN(2) == 0
 	switch {
@@ -113,7 +114,7 @@ func (s *Schedule) drawDrive() {
 	}
 }
 
-// drawPlay decides what a life of the job does besides, and within which limits.
+// drawPlay decides what an attempt of the job does besides the common work, and within which limits.
 func (s *Schedule) drawPlay() {
 	s.Connections = []int{1, 1, 1, 1, 1, 1, 2, 3}[s.further.IntN(8)] // with one, most is overtaken
 	s.Prefetches = 0
@@ -148,10 +149,11 @@ func (s *Schedule) drawPlay() {
 	s.drawReshapes()
 }
 
-// drawFailovers lets other controllers follow in a third of the lives, some of which have little memory for what these go by.
+// drawFailovers replaces the controller in a third of the attempts. In some of them lanes keep little of the log, from
+// which a new controller recovers.
 func (s *Schedule) drawFailovers() {
 	s.Failovers, s.Limits.Lane.Tail = 0, 0
-	if s.Loss.Skip >= 0 || len(s.Growth) > 0 && s.growing.IntN(2) > 0 || s.Chances.IntN(3) > 0 { // for a loss the job ends
+	if s.Loss.Skip >= 0 || len(s.Growth) > 0 && s.growing.IntN(2) > 0 || s.Chances.IntN(3) > 0 { // a loss ends the job
 		return
 	}
 	s.Failovers = 1 + s.Chances.IntN(3)
@@ -173,7 +175,8 @@ func (s *Schedule) drawFailovers() {
 	}
 }
 
-// drawCuts takes cuts of a quarter of the lives, of some of which all nodes are lost then; in some there is little memory for what changes meanwhile.
+// drawCuts takes cuts in a quarter of the attempts. Some of these then lose all nodes; in some there is little memory
+// for what changes during a cut.
 func (s *Schedule) drawCuts() {
 	s.Cuts, s.LoseAll, s.Limits.Lane.Copies = 0, false, 0
 	if s.Cutting.IntN(4) > 0 {
@@ -188,8 +191,8 @@ func (s *Schedule) drawCuts() {
 	}
 }
 
-// drawRanks gives the classes of messages other ranks in some lives: migration waits for the rest, or all classes have a rank of
-// chance.
+// drawRanks gives the classes of messages other ranks in some attempts: migration waits for the rest, or all classes
+// have random ranks.
 func (s *Schedule) drawRanks() {
 	s.Ranks = nil
 	if s.ranking.IntN(8) > 0 {
@@ -220,7 +223,7 @@ func (s *Schedule) drawFormats() {
 	}
 }
 
-// drawLimits makes each limit small in a quarter of the lives.
+// drawLimits makes each limit small in a quarter of the attempts.
 func (s *Schedule) drawLimits() {
 	small := func(doublings int) int {
 		if s.Chances.IntN(4) > 0 {

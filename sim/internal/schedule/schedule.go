@@ -1,7 +1,8 @@
-// Package schedule is what a seed decides: the job, who hosts what, how the links misbehave, which faults are injected and when.
+// Package schedule draws from a seed: the job, which node hosts what, how the links misbehave, which faults are
+// injected and when.
 //
-// New makes the schedule of a seed; DrawLife draws again where the job runs, for its next life. What is decided later comes from the
-// same Rng. The package refuses to know how a fault is injected.
+// New makes the schedule of a seed; DrawLife draws again for the next attempt while the job runs. Later decisions come
+// from the same Rng. The package refuses to know how a fault is injected.
 package schedule
 
 import (
@@ -14,7 +15,7 @@ import (
 	"bellows/table"
 )
 
-// Schedule is what a seed decides before the first event. What it decides later comes from the same rng.
+// A Schedule holds what a seed decides before the first event. Later decisions come from the same Rng.
 //
 // Drive is "running" if a split gets a clock as soon as its last one is committed, "pipelined" if it gets several ahead,
 // "strata" if all splits finish a clock before the next. "clocks" and "rounds" are the drivers train.Clocks, which works
@@ -32,15 +33,15 @@ type Schedule struct {
 	Ahead     int // clocks of a split dispatched at once
 	HeldMax   int // bytes
 
-	// What happens between strata; never is a clock that does not come.
+	// Events between strata; never is a clock that does not come.
 	KeepFrom bellows.Clock // the first stratum after which the tables are kept
 	TurnAt   bellows.Clock // the stratum after which the staleness of counts changes
 	TurnTo   table.Consistency
 
-	Streams bool            // connections break only where a fault is injected; else by themselves, too
+	Streams bool            // connections break only where a fault is injected; else also at random
 	Codec   bool            // messages pass through the codec of wire
 	Links   [][]LinkProfile // [from][to]
-	CalmAt  int64           // from here on no connection breaks by itself, and no frame is late
+	CalmAt  int64           // from here on no connection breaks at random, and no frame is late
 	Linger  int64           // how long node 0 keeps connections after a job that has failed
 	Plans   []Plan
 
@@ -59,7 +60,7 @@ type LinkProfile struct {
 // LateMax bounds by how much a late frame is late, in milliseconds.
 const LateMax = 200
 
-// LooseSeeds is the first seed of schedules whose splits run ahead: no table makes them wait for each other.
+// LooseSeeds is the first seed of schedules whose splits run ahead: no table makes one wait for another.
 const LooseSeeds = 1 << 40
 
 // New decides all that a seed decides before the first event.
@@ -185,7 +186,7 @@ func (s *Schedule) upTo(most int) int {
 	return 1 + s.Rng.IntN(most)
 }
 
-// Chance is true so many times in a thousand.
+// Chance draws true so many times in a thousand.
 func (s *Schedule) Chance(thousandths int) bool {
 	return thousandths > 0 && s.Rng.IntN(1000) < thousandths
 }

@@ -1,8 +1,9 @@
-// Package steps is what the tasks of the simulation do: reads, changes and leases of rows, one after the other.
+// Package steps has the steps of the simulation's tasks: reads, changes and leases of rows, one after the other.
 //
-// Make a Life for a life of a job and draw a Script of it for each task that runs; take its steps until it is over, and check then what it leased (CheckSlabs).
-// What a task reads is shown to the witness, and what it should not see is said there. The package refuses to know when a step is taken, and who computes
-// meanwhile: a caller whose step must wait takes it again when the answer has come.
+// Make a Life for an attempt of a job and draw a Script of it for each task that runs; take its steps until it is over,
+// then check what it leased (CheckSlabs). The witness sees what a task reads and reports what it should not see. The
+// package refuses to know when a step is taken, and which tasks compute meanwhile: a caller whose step must wait takes
+// it again when the answer has come.
 package steps
 
 import (
@@ -19,14 +20,14 @@ import (
 // Life is what the tasks of one life of a job have in common.
 type Life struct {
 	*schedule.Schedule
-	Route    *route.Route // of which only the cuts of the tables are used
+	Route    *route.Route // only the cuts of its tables are used
 	Witness  *witness.Witness
 	Coverage *coverage.Coverage
 	Violated func(format string, args ...any)
 	Leased   func(bellows.NodeID) // a task of the node has got a lease
 
 	numbers []float32     // memory for a step
-	keys    []bellows.Key // likewise
+	keys    []bellows.Key // memory for a step
 }
 
 // Script is the steps of one task.
@@ -123,8 +124,8 @@ func (w *Life) Draw(t *client.Task, node bellows.NodeID, c *client.Client, fx *c
 // Len returns how many steps the task has.
 func (s *Script) Len() int { return len(s.steps) }
 
-// At returns how many of them it has taken.
-func (s *Script) At() int { return s.at }
+// Position returns how many steps it has taken.
+func (s *Script) Position() int { return s.at }
 
 // Leases returns how many leases it has got.
 func (s *Script) Leases() int { return len(s.slabs) }
@@ -143,7 +144,7 @@ func (s *Script) Sum() uint64 { return uint64(s.sum) }
 
 func (s *Script) String() string { return s.see.String() }
 
-// CheckSlabs sees at a task's end that nobody else has changed what it leased.
+// CheckSlabs checks at a task's end that nothing else has changed what it leased.
 func (s *Script) CheckSlabs() {
 	for _, l := range s.slabs {
 		for i, v := range l.values {
@@ -154,10 +155,10 @@ func (s *Script) CheckSlabs() {
 	}
 }
 
-// checkBlocks shows the witness in which version the cache shows the task rows of a table.
+// checkBlocks passes to the checker of reads (witness) the version in which the cache shows the task rows of a table.
 func (s *Script) checkBlocks(t bellows.TableID, rows []bellows.RowID) {
 	cut := s.of.Route.Cut(t)
-	next := bellows.RowID(0) // behind the last partition
+	next := bellows.RowID(0) // after the last partition
 	for _, r := range rows {
 		if r >= next {
 			p := cut.Find(r)

@@ -18,8 +18,8 @@ func (s *Script) span(rows int) (first, end int) {
 	return s.first, s.end
 }
 
-// some draws a few rows of a table, ascending, once for each step.
-func (s *Script) some(rows int) []bellows.RowID {
+// drawRows draws a few rows of a table, ascending, once for each step.
+func (s *Script) drawRows(rows int) []bellows.RowID {
 	if !s.drawn {
 		s.drawn = true
 		s.list = s.list[:0]
@@ -30,7 +30,7 @@ func (s *Script) some(rows int) []bellows.RowID {
 	return s.list
 }
 
-// prefetch asks for rows or keys of some table, of which a later step of the task may read some, and waits for nothing.
+// prefetch asks for rows or keys of a table that a later step of the task may read, and waits for nothing.
 func prefetch(s *Script) bool {
 	w := s.of
 	w.Coverage.Hit("rows-asked-for-ahead")
@@ -174,7 +174,7 @@ func readWeights(s *Script) bool {
 	return v != nil
 }
 
-// readColumns reads rows of a table whose columns belong to splits: consecutive ones, or any.
+// readColumns reads rows of a table with a column for each split: consecutive rows, or any.
 func readColumns(t bellows.TableID) step {
 	return func(s *Script) bool {
 		w, rows := s.of.Job.Splits, s.of.Job.Schemas[t].Rows
@@ -186,7 +186,7 @@ func readColumns(t bellows.TableID) step {
 			}
 			return v != nil
 		}
-		list := s.some(rows)
+		list := s.drawRows(rows)
 		v := s.gather(t, list)
 		for i := 0; i*w < len(v); i++ {
 			s.see.Columns(t, int(list[i]), v[i*w:(i+1)*w])

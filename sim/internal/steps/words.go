@@ -10,7 +10,7 @@ import (
 // readWords reads the rows of some keys, or of those that the split reads again and again, in any order and some twice.
 func readWords(s *Script) bool {
 	if !s.drawn {
-		s.some(model.WordRows)
+		s.drawRows(model.WordRows)
 		if s.of.Chance(500) {
 			s.list = s.of.Job.Vocabulary(s.unit.Split, s.list[:0])
 		}

@@ -10,20 +10,21 @@ import (
 	"bellows/sim/internal/schedule"
 )
 
-// link is one node's end of one connection after another with another node, which have the same number, and the way there. A connection keeps
-// order and loses nothing, until it breaks, with all that is under way: as transport promises. Then it is made again and the session goes on, by
-// the code that production has; or it is given up.
+// A link is one node's end of a sequence of connections with another node, which have the same number, and the way to
+// the other end. A connection keeps order and loses nothing until it breaks; then it loses all that is under way, as
+// transport promises. Production code then makes the next connection and the session resumes, or gives the link up.
 //
-// There are two kinds of networks: on a breaking one connections break by themselves, again and again; on one of streams only where a fault
-// is injected.
+// There are two kinds of networks: on a breaking one, connections break at random, again and again; on one of streams,
+// only where a fault is injected.
 //
 // An end is up, with a connection as far as it knows; down, while it is made again (redial); or dead, for good. It may be up while the other end knows
 // better: each learns of a break in its own time, or never, if the other's host has vanished and nothing is said. epoch numbers the connections: what was
 // asked to happen when a frame arrives, has been written, or has been waited for too long, happens only if the connection is still that one (standing).
 // So what was under way when a connection broke is lost, as it would be, and nothing of it comes out of the next.
 //
-// Invariants: frames arrive in the order in which they were written (latest never goes back); what is doomed dooms all behind it; every message is the
-// session's until the other end has said that it came, and what is acknowledged is given back as package session's users must.
+// Invariants: frames arrive in the order in which they were written (latest never decreases); a doomed frame dooms all
+// frames after it; every message belongs to the session until the other end has acknowledged it, and acknowledged
+// messages are given back as package session requires.
 //
 // Turned down: a network that loses or repeats single frames. No transport does that, and half of the schedules would test code that nothing runs.
 type link[N Node] struct {
@@ -39,8 +40,8 @@ type link[N Node] struct {
 	end     session.End
 	up      bool // this end has a connection, as far as it knows
 	epoch   int  // of the connection: what was under way when one broke does not arrive over the next
-	hello   bool // the connection's first word has not been written
-	heard   bool // the other end's first word has come, on this connection or one before
+	hello   bool // the connection's first frame has not been written
+	heard   bool // the other end's first frame has come, on this connection or an earlier one
 	resumed bool // on this one: what waits may be written
 	redial  session.Redial
 	pumping bool            // a turn to write is due
@@ -52,7 +53,7 @@ type link[N Node] struct {
 	acked   []wire.Envelope
 	pumped  func()      // what happens a little after pump; nil: it has not been made
 	arrives func()      // when a frame has arrived over this connection; nil: it has not been made
-	written func()      // when one has been written, likewise
+	written func()      // when one has been written; nil: not made yet
 	barren  int         // breaks since a message of this end has come whole
 	latest  int64       // when the last frame so far arrives
 	pipe    []frame     // under way, from the first that has not arrived on
@@ -119,7 +120,7 @@ func (l *link[N]) send(e wire.Envelope) {
 	}
 }
 
-// pump lets this end write soon: meanwhile more may be posted, some of which overtakes.
+// pump lets this end write soon: until then more may be posted, and urgent messages overtake.
 func (l *link[N]) pump() {
 	if !l.pumping && !l.busy && l.up {
 		l.pumping = true
@@ -233,7 +234,7 @@ func (l *link[N]) delay() int64 {
 	return d
 }
 
-// write puts a frame on its way. What a mute that ends soon keeps back is only late.
+// write puts a frame on its way. A mute that ends soon only delays it.
 func (l *link[N]) write(f frame) {
 	w := l.w
 	until, fair := w.Now, w.Now >= w.CalmAt
@@ -360,7 +361,7 @@ func (l *link[N]) count(e wire.Envelope) {
 	}
 }
 
-// breaks ends a connection, with all that is under way in both directions. Each end learns of it that can.
+// breaks ends a connection, with all that is under way in both directions. Each end that can still learn of it does.
 func (l *link[N]) breaks(reason string) {
 	if !l.up {
 		return
@@ -368,17 +369,17 @@ func (l *link[N]) breaks(reason string) {
 	for _, end := range [2]*link[N]{l, l.back} {
 		end.forget()
 	}
-	l.down(reason)
+	l.disconnect(reason)
 	if l.back.up && !l.to.Vanished() {
 		other := l.back
-		silent := max(l.mutedUntil(), other.mutedUntil()) - l.w.Now // what it says into the silence is answered behind it
+		silent := max(l.mutedUntil(), other.mutedUntil()) - l.w.Now // messages into the silence are answered after it
 		patience := 1 + l.w.Rng.Int64N(5) + min(max(silent, 0), stall)
-		l.w.After(patience, other.from, other.standing(func() { other.down("connection reset by peer") }))
+		l.w.After(patience, other.from, other.standing(func() { other.disconnect("connection reset by peer") }))
 	}
 }
 
-// down is this end without a connection: it is made again, or given up.
-func (l *link[N]) down(reason string) {
+// disconnect leaves this end without a connection: it is made again, or given up.
+func (l *link[N]) disconnect(reason string) {
 	if !l.up || l.dead {
 		return
 	}
@@ -416,7 +417,7 @@ func (l *link[N]) again(reason string) {
 	})
 }
 
-// made is a new connection, at both ends. The other one perhaps did not know yet that the last one had broken.
+// made sets up a new connection at both ends. The other end perhaps did not know yet that the last one had broken.
 func (l *link[N]) made() {
 	l.w.Note("nodes %d and %d have another connection %d", l.from.ID(), l.to.ID(), l.number)
 	l.w.Coverage.Hit("connected-again")
@@ -429,7 +430,7 @@ func (l *link[N]) made() {
 	}
 }
 
-// close ends this end in peace, behind all that was posted.
+// close ends this end with a goodbye, after all that was posted.
 func (l *link[N]) close() {
 	if l.dead || l.closing {
 		return
@@ -472,8 +473,8 @@ func (l *link[N]) ends(reason string, peace bool) {
 	}
 }
 
-// refuse is what becomes of a frame that is damaged on its way, to this end, which takes it: it is refused for its bits, for what it says, or for what it
-// says of the session.
+// refuse lets this end receive a damaged frame. It is refused for its bits, for its content, or for what it claims
+// about the session.
 func (l *link[N]) refuse(f frame) {
 	w := l.w
 	switch w.Rng.IntN(3) {

@@ -1,11 +1,12 @@
-// Package transit is the connections between the nodes of the simulation, and the messages on their way over them.
+// Package transit models the connections between the nodes of the simulation, and the messages on their way.
 //
-// Make a Network for a life of a job and connect its nodes: what is sent over a Pair then arrives at the other node in its time (Node.Deliver), once and in order, until
-// both have learned that they have lost each other (Node.Disconnected). Connections break, are silent and are made again meanwhile, by what the schedule draws and by
-// what is asked of a Pair; which of it ends something is decided by the code that production has, package session. That a message arrives as it was sent, as
-// the codec leaves it, and that damage is refused, is checked here.
+// Make a Network for an attempt of a job and connect its nodes. A message sent over a Pair then arrives at the other
+// node after a while (Node.Deliver), once and in order, until both nodes have learned that they have lost each other
+// (Node.Disconnected). Connections break, fall silent and are made again, as the schedule draws and as a Pair is asked
+// to. Production code, package session, decides which of these events end something. The package checks that a message
+// arrives as the codec leaves it, and that damage is refused.
 //
-// The package refuses to know what messages say, and what becomes of a job whose nodes have lost each other.
+// The package refuses to know what messages mean, and how a job ends whose nodes have lost each other.
 package transit
 
 import (
@@ -24,13 +25,13 @@ type Node interface {
 	// ID is the node's number.
 	ID() bellows.NodeID
 
-	// Stopped reports whether it does not run now, or never again; Ended whether its process is gone, as its host can tell; Vanished
-	// whether its host is, of which nobody hears.
+	// Stopped reports whether it does not run now, or never again; Ended whether its process has ended, as its host can
+	// tell; Vanished whether its host has, which no other node learns.
 	Stopped() bool
 	Ended() bool
 	Vanished() bool
 
-	// Judge is what the node's checker says of a frame of a peer.
+	// Judge returns the verdict of the node's checker on a frame of a peer.
 	Judge(peer bellows.NodeID, h wire.Header, e wire.Envelope) error
 
 	// Deliver takes a message of a peer that has arrived: as it was sent, and as it was received, a copy, which had the digest.
@@ -48,14 +49,14 @@ type Node interface {
 	// Followed takes note that another process is in the place of a peer, over the first connection.
 	Followed(peer bellows.NodeID)
 
-	// Doors is whom the node lets in that was not there.
+	// Doors returns the node's acceptor of nodes that join.
 	Doors() *join.Newcomers
 
-	// Arrived takes note that the node's way to all others is over: that it is joined to them, or why not.
+	// Arrived reports that the node is joined to all others, or why it is not.
 	Arrived(error)
 }
 
-// Network is all connections of one life of a job.
+// Network is all connections of one attempt of a job.
 type Network[N Node] struct {
 	*schedule.Schedule
 	*virtual.Queue[N]
@@ -63,8 +64,8 @@ type Network[N Node] struct {
 	Coverage *coverage.Coverage
 	Violated func(format string, args ...any)
 	Note     func(format string, args ...any)
-	Fault    func(f schedule.Fault, nodes ...N) // a connection of these has misbehaved by itself
-	Joined   func(at, back *Pair[N])            // two nodes are joined from now on, of which the first has called the other
+	Fault    func(f schedule.Fault, nodes ...N) // a connection between these has misbehaved at random
+	Joined   func(at, back *Pair[N])            // two nodes are joined from now on; the first has called the other
 	Moved    func()                             // something has come about that others may have waited for
 
 	sent map[wire.Message]uint64 // digests of messages under way between nodes; for look-ups only

@@ -10,11 +10,12 @@ import (
 	"bellows/sim/internal/schedule"
 )
 
-// Pair is one node's end of all its connections with another. Which of them a message takes, and what their ends mean, is decided by the code that
-// production has (session.ConnectionOf, session.Pair). It is lost once: to the first connection that ends otherwise than in peace, or to the last that
-// ends in peace; from then on told and reason are what a controller that follows is told again.
+// A Pair is one node's end of all its connections with another node. Production code (session.ConnectionOf,
+// session.Pair) decides which connection a message takes, and what the end of a connection means. A peer is lost once:
+// at the first connection that ends without a goodbye, or at the last that ends with one. told and reason keep this for
+// a controller that follows.
 type Pair[N Node] struct {
-	MuteUntil int64 // what is sent before is lost, over whichever
+	MuteUntil int64 // what is sent before is lost, over every connection
 
 	w        *Network[N]
 	from, to N
@@ -22,39 +23,39 @@ type Pair[N Node] struct {
 	links    []*link[N]           // by number
 	open     session.Pair
 	told     bool   // the node knows that the other is lost
-	reason   string // what it was told
+	reason   string // of the loss, as the node knows it
 	refused  bool   // this end has ended a connection for what came: it says no more
 	process  uint64 // of this end: no other has the number
 }
 
-// From returns the node whose end this is.
-func (p *Pair[N]) From() N { return p.from }
+// Local returns the node whose end this is.
+func (p *Pair[N]) Local() N { return p.from }
 
-// To returns the other node.
-func (p *Pair[N]) To() N { return p.to }
+// Peer returns the other node.
+func (p *Pair[N]) Peer() N { return p.to }
 
-// Lost reports whether the node knows that the other is lost, and what it was told.
+// Lost reports whether the node knows that the other is lost, and with which reason.
 func (p *Pair[N]) Lost() (reason string, told bool) { return p.reason, p.told }
 
 // Refused reports whether this end has ended a connection for what came.
 func (p *Pair[N]) Refused() bool { return p.refused }
 
-// Refuse ends the connections for a message that came over one of them, and cannot be.
+// Refuse ends the connections because of an invalid message that came over one of them.
 func (p *Pair[N]) Refuse(e wire.Envelope) {
 	l := p.links[session.ConnectionOf(e, len(p.links))]
 	l.refused = true
 	l.ends("a frame was refused", false)
 }
 
-// Met reports whether the other end's first word has come over every connection, at some time.
+// Met reports whether the other end's first frame has come over every connection, at some time.
 func (p *Pair[N]) Met() bool {
 	return !slices.ContainsFunc(p.links, func(l *link[N]) bool { return !l.heard })
 }
 
-// Answered reports whether the other end's first word has come over the first connection, at some time.
+// Answered reports whether the other end's first frame has come over the first connection, at some time.
 func (p *Pair[N]) Answered() bool { return p.links[0].heard }
 
-// Resumed reports whether it has come over each connection as it is: else all that was posted since waits for it.
+// Resumed reports whether it has come over each current connection: if not, all that was posted since waits for it.
 func (p *Pair[N]) Resumed() bool {
 	return !slices.ContainsFunc(p.links, func(l *link[N]) bool { return !l.resumed })
 }
@@ -67,7 +68,7 @@ func (p *Pair[N]) Send(e wire.Envelope, digest uint64) {
 	p.links[number].send(e)
 }
 
-// Tick tells the sessions that time has passed.
+// Tick passes time to the sessions.
 func (p *Pair[N]) Tick() {
 	for _, l := range p.links {
 		l.end.Tick()
@@ -75,21 +76,22 @@ func (p *Pair[N]) Tick() {
 	}
 }
 
-// Unused ends both ends, over which nobody has spoken or ever will.
+// Unused ends both ends of a pair that was never used and never will be.
 func (p *Pair[N]) Unused() {
 	for _, l := range p.links {
 		l.dead, l.back.dead = true, true
 	}
 }
 
-// Close ends this end in peace, behind all that was posted.
+// Close ends this end with a goodbye, after all that was posted.
 func (p *Pair[N]) Close() {
 	for _, l := range p.links {
 		l.close()
 	}
 }
 
-// Drain closes the connections to which all has been said, and all if it is not to wait for the others. It reports whether some are still open.
+// Drain closes the connections whose session is finished, and all if it is not to wait for the others. It reports
+// whether some are still open.
 func (p *Pair[N]) Drain(wait bool) (open bool) {
 	for _, l := range p.links {
 		switch {
@@ -103,20 +105,20 @@ func (p *Pair[N]) Drain(wait bool) (open bool) {
 	return open
 }
 
-// Die ends this end without a word, as the end of its process does. The system tells the other one.
+// Die ends this end without a goodbye, like a process that ends. The system notifies the other end.
 func (p *Pair[N]) Die() {
 	for _, l := range p.links {
 		l.die()
 	}
 }
 
-// Stands reports whether all connections do, as far as this end knows.
+// Stands reports whether all connections are up, as far as this end knows.
 func (p *Pair[N]) Stands() bool {
 	return !slices.ContainsFunc(p.links, func(l *link[N]) bool { return !l.up })
 }
 
-// Reborn puts another process in the place of the one at this end: all connections break, and nothing of their sessions is left here. What had been written arrives, as
-// a rule, since the system has it; all else that was under way does not.
+// Reborn replaces the process at this end: all connections break, and the sessions at this end are forgotten. Frames
+// that had been written usually arrive, because the system has them; all others on their way are lost.
 func (p *Pair[N]) Reborn() {
 	p.process += reborn
 	for _, l := range p.links {
@@ -132,17 +134,17 @@ func (p *Pair[N]) Reborn() {
 	}
 }
 
-// reborn is by how much the number of a process is above that of the one before it at its node.
+// reborn is the distance between the numbers of two consecutive processes of a node.
 const reborn = 1 << 16
 
-// Silence loses what is sent until some time, over one connection or all.
+// Silence drops what is sent before some time, over one connection or all.
 func (p *Pair[N]) Silence(until int64) {
 	for _, l := range p.targets() {
 		l.muteUntil = max(l.muteUntil, until)
 	}
 }
 
-// Reset breaks one connection, or all, with all that is under way; for good, if it is severed.
+// Reset breaks one connection, or all, with everything on its way; sever: for good.
 func (p *Pair[N]) Reset(sever bool) {
 	for _, l := range p.targets() {
 		if sever {
@@ -172,7 +174,7 @@ func (p *Pair[N]) one() []*link[N] {
 	return p.links[i : i+1]
 }
 
-// lost ends all connections, and tells the node why.
+// lost ends all connections, and reports the reason to the node.
 func (p *Pair[N]) lost(reason string) {
 	p.Die()
 	if !p.told {
@@ -181,19 +183,19 @@ func (p *Pair[N]) lost(reason string) {
 	}
 }
 
-// Pairs are a node's ends of its connections with the others, by their numbers.
+// Pairs holds a node's ends of its connections with the others, by their numbers.
 type Pairs[N Node] []*Pair[N]
 
-// To returns the end of those with another node; nil: there are none.
-func (p Pairs[N]) To(peer bellows.NodeID) *Pair[N] {
+// Find returns the node's end of its connections with a peer, or nil if it has none.
+func (p Pairs[N]) Find(peer bellows.NodeID) *Pair[N] {
 	if int(peer) >= len(p) {
 		return nil
 	}
 	return p[peer]
 }
 
-// All returns those that there are.
-func (p Pairs[N]) All() iter.Seq[*Pair[N]] {
+// Each returns the ends that exist.
+func (p Pairs[N]) Each() iter.Seq[*Pair[N]] {
 	return func(yield func(*Pair[N]) bool) {
 		for _, one := range p {
 			if one != nil && !yield(one) {

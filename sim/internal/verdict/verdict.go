@@ -1,7 +1,8 @@
 // Package verdict judges how a simulated job has ended: for a reason that was injected (P9), named before (P8), and with an account
 // of every row delta (the audit).
 //
-// Call Outcome when node 0 has its outcome; the rest is told. The package refuses to look at tables.
+// Call Outcome when node 0 has its outcome, and the other functions at their events. The package refuses to look at
+// tables.
 package verdict
 
 import (
@@ -180,7 +181,7 @@ func (w *Watch) CheckLeave(n *nodestate.Node, l Leave) (tasks bool) {
 	return false
 }
 
-// GaveUp judges a node that does not wait for its tasks any more, of which some are unfinished. It reports whether that is new.
+// GaveUp judges a node that stops waiting for its tasks, some of which are unfinished. It reports whether that is new.
 func (w *Watch) GaveUp(n *nodestate.Node, why string, unfinished []bellows.Unit) (anew bool) {
 	if n.Closed || w.Schedule.Closing[n.Number] != int64(schedule.Never) {
 		w.Violated("P8: node %d gives up its tasks (%s), which return", n.Number, why)
@@ -189,8 +190,8 @@ func (w *Watch) GaveUp(n *nodestate.Node, why string, unfinished []bellows.Unit)
 	}
 	if anew = !n.Hung; anew {
 		n.Hung = true
-		w.Ends.May("node %d waits no longer: ", n.Number)
-		w.Ends.May("node %d leaves: ", n.Number)
+		w.Ends.Expect("node %d waits no longer: ", n.Number)
+		w.Ends.Expect("node %d leaves: ", n.Number)
 	}
 	return anew
 }
@@ -217,7 +218,7 @@ func (w *Watch) checkReason() {
 		}
 		return
 	}
-	if w.Failover.CutShort && w.Ends.Any() { // a node that has left and the only one that knows it are both silent: either may be named
+	if w.Failover.CutShort && w.Ends.Injected() { // a node that has left and the only one that knows it are both silent: either may be named
 		for _, n := range w.Nodes.All {
 			if n.Departed {
 				w.Ends.Lose(n.Number)
@@ -273,7 +274,7 @@ func (w *Watch) checkFinished() {
 	if complete, furthest, commit := w.View.Lead().Progress(); int(complete) != clocks-1 || furthest != complete || commit != o.Commits {
 		w.Violated("P1: the job finished; its controller is at clocks %d and %d and commit %d", complete, furthest, commit)
 	}
-	if w.Ends.Any() {
+	if w.Ends.Injected() {
 		return // some counts may be missing
 	}
 	w.Must(account.Staleness(&o.Counts, clocks, d.Tasks-d.Before))

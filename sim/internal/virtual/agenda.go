@@ -21,8 +21,8 @@ func (a turn) before(b turn) bool {
 	return a.at < b.at || a.at == b.at && int32(a.order-b.order) < 0
 }
 
-// Now returns the time.
-func (a *Agenda[E]) Now() int64 { return a.now }
+// Time returns the current time.
+func (a *Agenda[E]) Time() int64 { return a.now }
 
 // Len returns the number of events to come.
 func (a *Agenda[E]) Len() int { return len(a.heap) }

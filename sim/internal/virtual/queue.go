@@ -33,7 +33,7 @@ type list struct{ first, last uint32 }
 func (q *Queue[N]) After(millis int64, n N, do func()) {
 	e := Event[N]{Node: n, Do: do, at: q.Now + millis}
 	if millis >= nearMillis {
-		q.far.After(e.at-q.far.Now(), e)
+		q.far.After(e.at-q.far.Time(), e)
 		return
 	}
 	place := q.events.put(e)
@@ -47,7 +47,8 @@ func (q *Queue[N]) After(millis int64, n N, do func()) {
 	l.last = place + 1
 }
 
-// Next takes the next event and moves the time to it. What was far away was asked for before all that is due at the same time.
+// Next takes the next event and moves the time to it. Events that were far away were scheduled before all others that
+// are due at the same time.
 func (q *Queue[N]) Next() (e Event[N], ok bool) {
 	place := q.soonest()
 	if at, far := q.far.Soonest(); far && (place == 0 || at <= q.events.events[place-1].at) {

@@ -64,10 +64,10 @@ func TestAgenda(t *testing.T) {
 	a := Agenda[asked]{order: math.MaxUint32 - 700}
 	play(t, func(order int) {
 		delay := rng.Int64N(20)
-		a.After(delay, asked{a.Now() + delay, order})
+		a.After(delay, asked{a.Time() + delay, order})
 	}, func() (asked, int64, bool) {
 		e, ok := a.Next()
-		return e, a.Now(), ok
+		return e, a.Time(), ok
 	})
 	if a.Len() != 0 {
 		t.Errorf("%d events are left", a.Len())

@@ -55,7 +55,7 @@ func (t *Task) Weights(row int, got [model.WeightWidth]float32) {
 // version holds what the task reads of something that has versions against them: it is one from a commit on, and none before the one that its split
 // has seen. It reports whether that is so.
 func (t *Task) version(promise string, read func() string, list []model.Version, from bellows.CommitNumber, seen *int, is func(model.Version) bool) bool {
-	at := place(list, model.At(list, from), is)
+	at := place(list, model.VersionAt(list, from), is)
 	if at < 0 {
 		t.violated(promise+": %v reads %s, which no version from commit %d on is: %v", t, read(), from, list)
 		return false
@@ -94,7 +94,7 @@ func (t *Task) Columns(tab bellows.TableID, row int, values []float32) {
 		}
 		added := t.w.Job.Columns(tab)[split][row]
 		if split == int(t.unit.Split) {
-			if own := t.own(tab, func(n model.Step) int32 { return added[n] }); n != own {
+			if own := t.visible(tab, func(n model.Step) int32 { return added[n] }); n != own {
 				t.violated("P2: %v reads its own column of %s[%d] = %d; it has added %d", t, name, row, n, own)
 			}
 			continue
@@ -125,7 +125,7 @@ func (t *Task) Word(row int, values []float32) {
 		added := func(n model.Step) int32 { return t.w.Job.WordAdded(split, row, n) }
 		n, least, most := int32(v)-model.WordStart, added(need[split]), added(known[split])
 		if split == int(t.unit.Split) && t.w.Job.WordsAdd() {
-			least = t.own(model.Words, added)
+			least = t.visible(model.Words, added)
 			t.number("words", row, split, n, least, least, least)
 			continue
 		}
@@ -202,8 +202,8 @@ func (t *Task) Slab(p bellows.PartitionID, v []float32, at wire.Need) {
 	}
 }
 
-// Committed notes that the client of the splits whose units a commit has knows its number: what their exclusive leases left is for their next tasks to
-// see. One that runs goes on with what it has read.
+// Committed records that the client of a commit's splits knows its number: the next tasks of these splits see what
+// their exclusive leases left. A task that runs continues with what it has read.
 func (w *Witness) Committed(n bellows.CommitNumber) {
 	for _, u := range w.oracle.Log[n-1].Units {
 		w.splits[u.Split].told = append(w.splits[u.Split].told, n)
@@ -219,7 +219,7 @@ func (t *Task) begins() {
 			for _, l := range t.w.Job.Leases(u) {
 				for i := 0; u.Split == t.unit.Split && l.Mode == wire.Exclusive && i < model.StateRows; i++ {
 					was := &seen.held[int(l.Partition)*model.StateRows+i]
-					*was = max(*was, model.At(t.w.oracle.Parts[l.Partition], n))
+					*was = max(*was, model.VersionAt(t.w.oracle.Parts[l.Partition], n))
 				}
 			}
 		}

@@ -1,9 +1,9 @@
-// Package witness holds what tasks of the simulation read against the model, read by read: nothing unrecorded, nothing missing
-// that must be there, and nothing older than what the same split has seen before.
+// Package witness compares each read of the simulation's tasks with the model: nothing unrecorded, nothing missing that
+// must be there, and nothing older than what the same split has seen before.
 //
-// Make a Witness for a life of a job, and from it a Task for each task that runs. Tell the Task what it changes (Adds) and show it
-// what it reads, row by row; versions of the blocks that rows come from go to Block, slabs to Slab. The first broken promise goes
-// to the Violated function.
+// Make a Witness for an attempt of a job, and from it a Task for each task that runs. Pass the Task its changes (Adds)
+// and its reads, row by row; pass versions of the blocks that rows come from to Block, slabs to Slab. The first
+// violated invariant goes to the Violated function.
 //
 // The package shares no code with the core. It refuses to guess: a value that several versions have is taken for the oldest of them
 // that the split may see.
@@ -25,11 +25,11 @@ type Witness struct {
 	oracle   *model.Oracle
 	violated func(string, ...any)
 	splits   [model.SplitsMax]seen
-	lost     map[bellows.NodeID]*[model.SplitsMax]seen // by nodes that are lost, whose tasks may go on
+	lost     map[bellows.NodeID]*[model.SplitsMax]seen // by lost node; its tasks may continue
 }
 
-// Lose takes note of a node that is lost while the job goes on: what its tasks see is nobody's any more, and its splits begin
-// anew at other nodes, where they may see less than what does not count has seen.
+// Lose records that a node is lost while the job continues: the reads of its tasks no longer count. Its splits begin
+// again at other nodes, where they may see less than those reads showed.
 func (w *Witness) Lose(n bellows.NodeID, splits []bellows.SplitID) {
 	if w.lost == nil {
 		w.lost = map[bellows.NodeID]*[model.SplitsMax]seen{}
@@ -45,11 +45,12 @@ func (w *Witness) Lose(n bellows.NodeID, splits []bellows.SplitID) {
 type seen struct {
 	columns [2][model.CountRows][model.SplitsMax]int32 // of counts and free
 	words   [model.WordRows][model.SplitsMax]int32
-	weights [model.WeightRows]int                           // places in the list of versions
-	held    [model.StateRows * model.SplitsMax]int          // likewise, of column 0 of state
-	others  [model.StateRows * model.SplitsMax]int32        // what other splits have added to column 1
-	told    []bellows.CommitNumber                          // those of its own commits that its client has learned of since its last task began
-	blocks  [model.Tables][model.PartitionsMax]*blockBefore // versions of what the cache showed
+	weights [model.WeightRows]int                    // places in the list of versions
+	held    [model.StateRows * model.SplitsMax]int   // the same of column 0 of state
+	others  [model.StateRows * model.SplitsMax]int32 // what other splits have added to column 1
+	// its own commits that its client has learned of since its last task began
+	told   []bellows.CommitNumber
+	blocks [model.Tables][model.PartitionsMax]*blockBefore // versions of what the cache showed
 }
 
 type blockBefore struct {
@@ -57,12 +58,12 @@ type blockBefore struct {
 	at wire.Need
 }
 
-// New returns a witness who has seen nothing.
+// New returns a Witness that has seen nothing.
 func New(s *schedule.Schedule, o *model.Oracle, violated func(string, ...any)) *Witness {
 	return &Witness{Schedule: s, oracle: o, violated: violated}
 }
 
-// Task is one task as the witness knows it.
+// Task is one task as the Witness knows it.
 type Task struct {
 	w     *Witness
 	unit  bellows.Unit
@@ -109,8 +110,9 @@ func (t *Task) steps(tab bellows.TableID) model.Step {
 	return t.step
 }
 
-// own returns what the task sees of its split's additions to a value: those of steps, and its own. At returns the sum over the split's first units.
-func (t *Task) own(tab bellows.TableID, at func(model.Step) int32) int32 {
+// visible returns the task's view of its split's additions to a value: those of steps, and its own. at returns the sum
+// over the split's first units.
+func (t *Task) visible(tab bellows.TableID, at func(model.Step) int32) int32 {
 	return at(t.steps(tab)) + t.self(tab, at)
 }
 
