@@ -15,12 +15,12 @@ const (
 	heightMax   = 12   // rows of a tile: two AVX2 tiles of 6, one AVX-512 tile of 12
 	rowsMax     = 336  // of a packed at once: mc
 	columnsMax  = 2048 // of b packed at once: nc
-	wideWidth   = 32   // columns of an AVX-512 tile, whose last may be 8 or 16
+	wideWidth   = 32   // columns of an AVX-512 tile; the last has 8, 16 or 32
 	narrowWidth = 16   // columns of an AVX2 tile
 
 	directRows  = 48       // with no more rows, packing b costs more than it saves
 	nearMax     = 1023     // elements from row to row: farther rows share sets of the first-level cache, and pages
-	firstCache  = 8 << 10  // elements of an operand that stays in the first-level cache beside the other
+	firstCache  = 8 << 10  // elements of an operand that stays in the first-level cache with a panel of the other operand
 	secondCache = 64 << 10 // and in the second
 )
 
@@ -253,7 +253,7 @@ func (g *product) packB(to []float32, j, cols, p, kb int) {
 }
 
 // packRows copies rows of cols elements. The end of a row that fills no vector is copied with its last vector, which overlaps
-// the one before.
+// the previous vector.
 func packRows(rows, cols int, from []float32, stride int, to []float32, strideTo int) {
 	j := 0
 	for ; j+16 <= cols; j += 16 {

@@ -56,7 +56,7 @@ func newBench(t *testing.T, tables []table.Schema) *bench {
 
 func newBenchWithin(t *testing.T, tables []table.Schema, l cache.Limits) *bench {
 	r := route.Spread(tables, 2, lanes, []bellows.NodeID{1})
-	b := &bench{t: t, tables: tables, route: r, pools: delta.NewPools(r.Partitions())}
+	b := &bench{t: t, tables: tables, route: r, pools: delta.NewPools(r.Partitions(), 0)}
 	b.Cache = cache.New(r, tables, self, 3, l)
 	for _, a := range lanes {
 		b.AddLane(a)

@@ -83,6 +83,9 @@ type Limits struct {
 	// LeasedValues is how many values of leases of other nodes wait to leave with a clock, by default 16 million: 64
 	// MB.
 	LeasedValues int
+	// Direct is the number of rows of a partition up to which deltas look rows up by number, by default
+	// delta.DirectMax.
+	Direct int
 }
 
 // The defaults of Limits; that of Subscribed is the table's.
@@ -192,7 +195,7 @@ func New(job core.Job, self wire.Address, opt Options) *Client {
 	cfg.Tables = slices.Clone(cfg.Tables) // staleness may change
 	cfg.Limits, cfg.Times = cfg.Limits.orDefault(), cfg.Times.Or()
 	l, first := cfg.Limits, cfg.Route
-	pools := delta.NewPools(first.Partitions())
+	pools := delta.NewPools(first.Partitions(), l.Direct)
 	c := &Client{cfg: cfg, now: job, pools: pools,
 		cache: cache.New(first, cfg.Tables, self, cfg.Incarnation,
 			cache.Limits{Subscribed: l.Subscribed, Unread: l.Unread, Borrow: opt.Borrow}),

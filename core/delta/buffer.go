@@ -39,9 +39,10 @@ type Buffer struct {
 }
 
 // NewBuffer makes an empty buffer for a partition of that many rows of a table. Single rows beyond,
-// which a partition got since, may be added too.
-func NewBuffer(s *table.Schema, rows int) *Buffer {
-	return &Buffer{rows: rows, width: s.Width, counts: s.DType == table.Int32, places: places{rows: rows}}
+// which a partition got since, may be added too. A partition of more than direct rows is large: its lists
+// of rows are merged, or looked up by hash. 0 is DirectMax.
+func NewBuffer(s *table.Schema, rows, direct int) *Buffer {
+	return &Buffer{rows: rows, width: s.Width, counts: s.DType == table.Int32, places: newPlaces(rows, direct)}
 }
 
 // NewKeyed makes an empty buffer for a partition of a sparse table: rows are added with AddKey and
@@ -140,7 +141,7 @@ func addRows[R ~uint32](b *Buffer, rows []R, first R, d []float32) {
 	}
 	if len(b.ids) == 0 {
 		b.ids, b.values = slices.Grow(b.ids, len(rows)), slices.Grow(b.values, len(d))
-		b.ascends = b.rows > directMost
+		b.ascends = b.places.hash > 0
 	}
 	if b.ascends && mergeMost*len(rows) >= len(b.ids) && ascend(rows) {
 		mergeRows(b, rows, first, d)
@@ -156,7 +157,7 @@ func (b *Buffer) addRow(row uint32, d []float32) {
 	last := len(b.ids) - 1
 	switch {
 	case last < 0:
-		b.ascends = b.rows > directMost
+		b.ascends = b.places.hash > 0
 	case b.ascends && row <= b.ids[last]:
 		b.index()
 	}

@@ -19,7 +19,7 @@ var schema = &table.Schema{Name: "w", Rows: 9, Width: 2}
 func TestBufferAgainstMap(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		b, model := delta.NewBuffer(schema, 9), map[int][2]float32{}
+		b, model := delta.NewBuffer(schema, 9, 0), map[int][2]float32{}
 		came := 0
 		for range 40 {
 			first, n := random.IntN(9), 1
@@ -139,7 +139,7 @@ func checkKeyed(t *testing.T, seed uint64, b *delta.Buffer, model map[bellows.Ke
 
 // TestRowsBeyondTheFirst adds rows that a partition got after its buffer was made.
 func TestRowsBeyondTheFirst(t *testing.T) {
-	b := delta.NewBuffer(schema, 0)
+	b := delta.NewBuffer(schema, 0, 0)
 	for _, row := range []int{3, 0, 1000, 1001, 3} {
 		b.AddRow(row, []float32{1, 2})
 	}
@@ -154,7 +154,7 @@ func TestRowsBeyondTheFirst(t *testing.T) {
 }
 
 func TestAFirstDeltaKeepsItsSign(t *testing.T) {
-	b := delta.NewBuffer(schema, 9)
+	b := delta.NewBuffer(schema, 9, 0)
 	zero := float32(math.Copysign(0, -1))
 	b.AddRow(4, []float32{zero, 1})
 	if v := b.Find(4); !math.Signbit(float64(v[0])) {
@@ -172,7 +172,7 @@ func TestFourAreMergedAlongTheTree(t *testing.T) {
 		make4 := func() (list [4]*delta.Buffer) {
 			r := rand.New(rand.NewPCG(1, uint64(forms)))
 			for i, form := 0, forms; i < 4; i, form = i+1, form/3 {
-				list[i] = delta.NewBuffer(schema, rows)
+				list[i] = delta.NewBuffer(schema, rows, 0)
 				all := make([]float32, rows*schema.Width)
 				for j := range all {
 					all[j] = float32(r.NormFloat64())
@@ -218,7 +218,7 @@ func TestCountsAreAddedAsIntegers(t *testing.T) {
 	}
 	for name, add := range map[string]func() []float32{
 		"row to row": func() []float32 {
-			b := delta.NewBuffer(s, 2)
+			b := delta.NewBuffer(s, 2, 0)
 			for r := range 2 {
 				b.AddRow(r, x[r:r+1])
 				b.AddRow(r, y[r:r+1])
@@ -226,7 +226,7 @@ func TestCountsAreAddedAsIntegers(t *testing.T) {
 			return slices.Concat(b.Find(0), b.Find(1))
 		},
 		"all to all": func() []float32 {
-			b := delta.NewBuffer(s, 2)
+			b := delta.NewBuffer(s, 2, 0)
 			b.AddRange(0, x)
 			b.AddRange(0, y)
 			_, v := b.Chunk()
@@ -235,7 +235,7 @@ func TestCountsAreAddedAsIntegers(t *testing.T) {
 		"four at once": func() []float32 {
 			var list [4]*delta.Buffer
 			for i := range list {
-				list[i] = delta.NewBuffer(s, 2)
+				list[i] = delta.NewBuffer(s, 2, 0)
 				list[i].AddRange(0, counts(0, 0))
 			}
 			list[0].AddRange(0, x)
@@ -245,7 +245,7 @@ func TestCountsAreAddedAsIntegers(t *testing.T) {
 			return v
 		},
 		"all to rows": func() []float32 {
-			b := delta.NewBuffer(s, 2)
+			b := delta.NewBuffer(s, 2, 0)
 			b.AddRow(1, x[1:])
 			b.AddRow(0, x[:1])
 			b.AddRange(0, y)
@@ -253,7 +253,7 @@ func TestCountsAreAddedAsIntegers(t *testing.T) {
 			return v
 		},
 		"laid over": func() []float32 {
-			b, v := delta.NewBuffer(s, 2), slices.Clone(x)
+			b, v := delta.NewBuffer(s, 2, 0), slices.Clone(x)
 			b.AddRange(0, y)
 			b.Overlay(0, 2, v)
 			return v
@@ -294,7 +294,7 @@ func leaves(random *rand.Rand, splits int) []wire.Chunk {
 	return all
 }
 
-func take() *delta.Buffer { return delta.NewBuffer(schema, 9) }
+func take() *delta.Buffer { return delta.NewBuffer(schema, 9, 0) }
 func give(*delta.Buffer)  {}
 
 // reference adds row by row along the tree, with the plainest recursion.
@@ -394,7 +394,7 @@ func mergeSomeSiblings(random *rand.Rand, chunks []wire.Chunk) []wire.Chunk {
 }
 
 func TestSteadyStateAllocatesNothing(t *testing.T) {
-	b, row := delta.NewBuffer(schema, 9), []float32{1, 2}
+	b, row := delta.NewBuffer(schema, 9, 0), []float32{1, 2}
 	whole := make([]float32, 18)
 	fill := func() {
 		b.AddRow(3, row)

@@ -19,7 +19,7 @@ func TestLargeBuffersAgainstMap(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 9))
 		rows := []int{5000, 9000, 70_000}[seed%3]
 		large := &table.Schema{Name: "w", Rows: rows, Width: 2}
-		pair := [2]*delta.Buffer{delta.NewBuffer(large, rows), delta.NewBuffer(large, rows)}
+		pair := [2]*delta.Buffer{delta.NewBuffer(large, rows, 0), delta.NewBuffer(large, rows, 0)}
 		for range 3 { // used again after a reset
 			var models [2]map[int][2]float32
 			came := 0
@@ -61,6 +61,40 @@ func TestLargeBuffersAgainstMap(t *testing.T) {
 	}
 }
 
+// TestFormsHaveTheSameSums adds the same lists to buffers of one partition under several limits. Each row has the same
+// bits in all of them; the order of rows may differ.
+func TestFormsHaveTheSameSums(t *testing.T) {
+	t.Parallel()
+	const rows = 24
+	s := &table.Schema{Name: "w", Rows: rows, Width: 2}
+	for seed := range uint64(200) {
+		var all []*delta.Buffer
+		for _, direct := range []int{0, 1, 2, 3, 4, 7, 8, 16, 23, 24} {
+			random, b := rand.New(rand.NewPCG(seed, 31)), delta.NewBuffer(s, rows, direct)
+			for range 1 + random.IntN(5) {
+				list := random.Perm(rows)[:random.IntN(rows)]
+				if random.IntN(2) == 0 {
+					slices.Sort(list)
+				}
+				for _, r := range list {
+					b.AddRows([]bellows.RowID{bellows.RowID(r)}, 0, []float32{random.Float32(), random.Float32()})
+				}
+			}
+			all = append(all, b)
+		}
+		for _, b := range all[1:] {
+			for r := range rows {
+				if want := all[0].Find(r); !slices.Equal(b.Find(r), want) {
+					t.Fatalf("seed %d: row %d is %v, want %v", seed, r, b.Find(r), want)
+				}
+			}
+			if b.Len() != all[0].Len() || b.Joined() != all[0].Joined() {
+				t.Fatalf("seed %d: %d rows, %d joined; want %d, %d", seed, b.Len(), b.Joined(), all[0].Len(), all[0].Joined())
+			}
+		}
+	}
+}
+
 // someRows returns a list of rows, most of which are among the first 200.
 func someRows(random *rand.Rand, rows int) []bellows.RowID {
 	var list []bellows.RowID
@@ -82,7 +116,7 @@ func someRows(random *rand.Rand, rows int) []bellows.RowID {
 func TestAscendingListsStayAscending(t *testing.T) {
 	t.Parallel()
 	large := &table.Schema{Name: "w", Rows: 8000, Width: 1}
-	a, b := delta.NewBuffer(large, 8000), delta.NewBuffer(large, 8000)
+	a, b := delta.NewBuffer(large, 8000, 0), delta.NewBuffer(large, 8000, 0)
 	a.AddRows([]bellows.RowID{3, 5, 7000}, 0, []float32{1, 2, 3})
 	b.AddRows([]bellows.RowID{1, 5, 6, 7999}, 0, []float32{10, 20, 30, 40})
 	a.Merge(b)
@@ -108,7 +142,7 @@ func BenchmarkMerge(b *testing.B) {
 		}
 	}
 	d := make([]float32, 4*16_000)
-	left, right := delta.NewBuffer(large, 16_000), delta.NewBuffer(large, 16_000)
+	left, right := delta.NewBuffer(large, 16_000, 0), delta.NewBuffer(large, 16_000, 0)
 	for b.Loop() {
 		left.AddRows(list[0], 0, d[:4*len(list[0])])
 		right.AddRows(list[1], 0, d[:4*len(list[1])])

@@ -1,12 +1,15 @@
 package delta
 
-import "math/bits"
+import (
+	"cmp"
+	"math/bits"
+)
 
-// directMost is the number of rows of a partition up to which places are looked up by the row's number.
-const directMost = 4 << 10
+// DirectMax is the number of rows of a partition up to which places are looked up by the row's number, by default.
+const DirectMax = 4 << 10
 
-// hashedMin is the size of the smallest hash table.
-const hashedMin = 64
+// hashMin is the size of the smallest hash table.
+const hashMin = 64
 
 // places finds the place of a row in a list of rows. The zero places has none.
 //
@@ -16,8 +19,19 @@ const hashedMin = 64
 // 64 KiB, and finds its entries in the cache of the processor.
 type places struct {
 	rows   int     // of the partition
+	hash   int     // size of its first hash table, a power of two; 0: the partition is small and gets none
 	table  []int32 // 1 + the place of a row; 0: free
 	hashed bool
+}
+
+// newPlaces returns places of a partition of that many rows. It gets hash tables if it has more than direct rows; 0:
+// DirectMax. A smaller limit makes them smaller too, so that small partitions have both forms.
+func newPlaces(rows, direct int) places {
+	p := places{rows: rows}
+	if direct = cmp.Or(direct, DirectMax); rows > direct {
+		p.hash = min(hashMin, 2<<bits.Len(uint(direct-1)))
+	}
+	return p
 }
 
 // find returns the place of a row in ids, or -1.
@@ -49,7 +63,7 @@ func (p *places) add(ids []uint32) {
 	case p.hashed && 2*len(ids) <= len(p.table):
 		p.insert(row, int32(len(ids)))
 		return
-	case p.hashed || p.table == nil && p.rows > directMost:
+	case p.hashed || p.table == nil && p.hash > 0:
 		p.grow(ids)
 		return
 	case int(row) >= len(p.table):
@@ -70,7 +84,7 @@ func (p *places) insert(row uint32, n int32) {
 
 // grow enters ids in a larger hash table, or in one entry for each row if that takes no more memory.
 func (p *places) grow(ids []uint32) {
-	size := max(hashedMin, 2*len(p.table))
+	size := max(p.hash, 2*len(p.table))
 	if p.hashed = size < p.rows; p.hashed {
 		p.table = make([]int32, size)
 		for i, row := range ids {

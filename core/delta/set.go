@@ -13,6 +13,7 @@ import (
 // time.
 type Pools struct {
 	partitions []pool
+	direct     int // see NewBuffer
 	free       []*Bundle
 }
 
@@ -25,7 +26,10 @@ type pool struct {
 }
 
 // NewPools returns pools for a number of partitions. Each is to be described before its first buffer is taken.
-func NewPools(partitions int) *Pools { return &Pools{partitions: make([]pool, partitions)} }
+// Partitions of more than direct rows are large (NewBuffer).
+func NewPools(partitions, direct int) *Pools {
+	return &Pools{partitions: make([]pool, partitions), direct: direct}
+}
 
 // Describe says what the buffers of a partition are made of: the schema of its table and its rows. The seed is that
 // of a keyed buffer (NewKeyed).
@@ -43,7 +47,7 @@ func (p *Pools) get(n int) *Buffer {
 	if at.schema.Sparse {
 		return NewKeyed(at.schema, at.seed)
 	}
-	return NewBuffer(at.schema, at.rows)
+	return NewBuffer(at.schema, at.rows, p.direct)
 }
 
 // put takes back a buffer of a partition.

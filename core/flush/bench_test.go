@@ -51,7 +51,7 @@ func newBench(t *testing.T, tables []table.Schema, splits int, l flush.Limits) *
 // newBenchAt is newBench for a process of the node, and a format in which deltas travel.
 func newBenchAt(t *testing.T, tables []table.Schema, splits int, l flush.Limits, process uint32, f vec.Format) *bench {
 	r := route.Spread(tables, splits, lanes, []bellows.NodeID{1})
-	b := &bench{t: t, tables: tables, route: r, pools: delta.NewPools(r.Partitions())}
+	b := &bench{t: t, tables: tables, route: r, pools: delta.NewPools(r.Partitions(), 0)}
 	o := flush.Options{Self: self, Controller: controller, Process: process, Pools: b.pools, Limits: l}
 	b.Coordinator = flush.New(r, tables, o)
 	for _, a := range lanes {

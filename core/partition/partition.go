@@ -50,6 +50,7 @@ type Config struct {
 	KeySeed    uint64            // of its index of keys
 	Digits     int               // see store.SortDigits; 0: the default
 	LogMax     int               // bytes that the log keeps for its cursors; 0: LogMax
+	Direct     int               // see delta.NewBuffer; 0: the default
 	Cuts       *checkpoint.Giver // which gives its cuts away
 }
 
@@ -73,7 +74,7 @@ func New(c Config) (*Partition, error) {
 	p.Ledger = Ledger{Sample: audit.SampleOf(c.Ref, len(st.Values())), of: c.Ref.Partition, width: width, store: st}
 	p.State = State{log: &p.Log, store: st, sample: p.Ledger.Sample}
 	p.backlog = backlog{barrier: c.Barrier, reached: c.Complete,
-		newBuffer: func() *delta.Buffer { return delta.NewBuffer(c.Schema, st.Rows()) }}
+		newBuffer: func() *delta.Buffer { return delta.NewBuffer(c.Schema, st.Rows(), c.Direct) }}
 	p.Subscribers = Subscribers{log: &p.Log, store: st, width: width, keysMax: c.Cut.SubscribedMost(width)}
 	p.cut = cut{giver: c.Cuts, state: &p.State}
 	p.Out = Outgoing{log: &p.Log, state: &p.State, leases: &p.Leases, backlog: &p.backlog}

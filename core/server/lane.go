@@ -84,7 +84,8 @@ func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 	l := &Lane{cfg: cfg, fault: fault{self: self, controller: cfg.Controller}}
 	l.self, l.ending = self, closing.New(self, cfg.Controller, len(cfg.Tables), cfg.Limits.Slab)
 	l.shard = shard.New(shard.Config{Self: self, Tables: slices.Clone(cfg.Tables), Route: cfg.Route, Items: cfg.Items,
-		KeySeed: cfg.KeySeed, Blank: cfg.Blank, Digits: cfg.Limits.Digits, LogMax: cfg.Limits.Log, Cuts: &l.cuts,
+		KeySeed: cfg.KeySeed, Blank: cfg.Blank, Digits: cfg.Limits.Digits, LogMax: cfg.Limits.Log, Direct: cfg.Limits.Direct,
+		Cuts:   &l.cuts,
 		Follow: cfg.Follow})
 	l.flushes = prepare.New(prepare.Config{Self: self, Controller: cfg.Controller, Tables: cfg.Tables, Route: cfg.Route,
 		HeldBytesMax: cfg.HeldBytesMax, WaitingMax: cfg.Limits.Parked})

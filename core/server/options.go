@@ -63,6 +63,9 @@ type Limits struct {
 	// Digits is how many new keys of a partition are sorted digit by digit: by default as many as
 	// package store finds worth it.
 	Digits int
+	// Direct is the number of rows of a partition up to which sums of deltas look rows up by number:
+	// by default delta.DirectMax.
+	Direct int
 	// Slab is how many values of a partition go into one message of its state: by default as many
 	// as checkpoint.Sender has it, and 65,536 where the partition goes to another lane.
 	Slab int

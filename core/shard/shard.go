@@ -23,6 +23,7 @@ type Config struct {
 	Blank   bool              // partitions are loaded later, and not filled by their initialisers
 	Digits  int               // see partition.Config
 	LogMax  int               // see partition.Config
+	Direct  int               // see partition.Config
 	Cuts    *checkpoint.Giver // which gives cuts of the partitions away
 	// Follow, if it is set, is called with each partition that is made, before its first change.
 	Follow func(*partition.Partition)
@@ -111,7 +112,7 @@ func (s *Shard) Make(ref bellows.PartitionRef, blank bool) (*partition.Partition
 	p, err := partition.New(partition.Config{Ref: ref, Generation: r.Owner(ref).Generation,
 		Schema: &s.cfg.Tables[ref.Table], Cut: r.Cut(ref.Table), Blank: blank, Barrier: s.isBarrier(ref.Table),
 		Complete: s.progress.Complete(), KeySeed: s.cfg.KeySeed, Digits: s.cfg.Digits, LogMax: s.cfg.LogMax,
-		Cuts: s.cfg.Cuts})
+		Direct: s.cfg.Direct, Cuts: s.cfg.Cuts})
 	if err == nil && s.cfg.Follow != nil {
 		s.cfg.Follow(p)
 	}

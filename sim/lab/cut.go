@@ -77,7 +77,7 @@ func (n *node) store(l lane, a wire.Address) {
 				return
 			}
 			s := &storing{n, a, checkpoint.Stored{Commit: news.Commit, Ref: news.Ref, Name: news.Ref.String(), Bytes: uint64(bytes)}}
-			now := w.agenda.Now()
+			now := w.agenda.Time()
 			n.stores = max(n.stores, now)
 			if w.cfg.Cuts.Rate > 0 {
 				n.stores += int64(float64(bytes) * 1e9 / w.cfg.Cuts.Rate)

@@ -27,7 +27,7 @@ type life struct {
 // dies ends the process of a node: nothing that it does from now on happens, and its connections end.
 func (w *world) dies(n *node) {
 	w.life.deaths++
-	n.machine.Remove(w.agenda.Now(), func(o owner) bool { return o.node == n })
+	n.machine.Remove(w.agenda.Time(), func(o owner) bool { return o.node == n })
 	w.links.Drop(n.id)
 	n.inbox, n.outbox, n.taking, n.sending, n.turns = nil, nil, nil, nil, nil
 	n.meter.Compute(w.now(), -n.computing)

@@ -52,12 +52,12 @@ func (w *world) addMachine(cfg Machine) {
 // begins gives a job a share of its machine's cores.
 func (w *world) begins(m *machine, j *job) {
 	w.work += j.Rest
-	m.Begin(w.agenda.Now(), j)
+	m.Begin(w.agenda.Time(), j)
 }
 
 // machineTicks ends the jobs of a machine that are done.
 func (w *world) machineTicks(m *machine, stamp uint32) {
-	for _, j := range m.Tick(w.agenda.Now(), stamp) {
+	for _, j := range m.Tick(w.agenda.Time(), stamp) {
 		if o := j.Owner; o.coroutine != nil {
 			o.node.computed(o.coroutine)
 		} else {

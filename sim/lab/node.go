@@ -226,7 +226,7 @@ func (n *node) serveNext() bool {
 
 // naps reports whether the node is asleep, and wakes it: what it has got is handled when it is awake.
 func (n *node) naps() bool {
-	now, site := n.w.agenda.Now(), &n.w.cfg.Site
+	now, site := n.w.agenda.Time(), &n.w.cfg.Site
 	if n.inbox[0].frame == nil || n.machine.Full() || now-n.rested <= int64(site.Nap) {
 		return false
 	}
@@ -239,7 +239,7 @@ func (n *node) naps() bool {
 
 // awake goes on with a node that was asleep.
 func (n *node) awake() {
-	n.serving, n.rested = false, n.w.agenda.Now()
+	n.serving, n.rested = false, n.w.agenda.Time()
 	n.settle()
 }
 
@@ -253,7 +253,7 @@ func (m *mail) cost(c *Costs) float64 {
 
 // finishService sends what was to be sent, and steps the actors that have mail.
 func (n *node) finishService() {
-	n.rested = n.w.agenda.Now()
+	n.rested = n.w.agenda.Time()
 	for _, f := range n.sending {
 		n.w.transmit(f)
 	}

@@ -159,7 +159,7 @@ func newWorld(cfg *Config, before *world, l life) (*world, error) {
 	for _, m := range cfg.Site.Machines {
 		w.addMachine(m)
 	}
-	w.links = link.New(cfg.Site.links(), w.agenda.Now, func(delay int64, e link.Event[*frame]) {
+	w.links = link.New(cfg.Site.links(), w.agenda.Time, func(delay int64, e link.Event[*frame]) {
 		w.agenda.After(delay, event{what: linkEvent, link: e})
 	}, func(f *frame) { f.to.arrives(f) })
 	var workers []bellows.NodeID
@@ -215,7 +215,7 @@ func (w *world) addNode(n Node) *node {
 }
 
 // now is the time since the job began.
-func (w *world) now() time.Duration { return w.life.start + time.Duration(w.agenda.Now()) }
+func (w *world) now() time.Duration { return w.life.start + time.Duration(w.agenda.Time()) }
 
 // run lets everything happen until the job is over.
 func (w *world) run() {
@@ -365,7 +365,7 @@ func (w *world) close() error {
 
 // trace adds something that happens to the hash.
 func (w *world) trace(a, b uint64) {
-	w.sum.Word(uint64(w.agenda.Now()))
+	w.sum.Word(uint64(w.agenda.Time()))
 	w.sum.Word(a)
 	w.sum.Word(b)
 }

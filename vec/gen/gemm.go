@@ -447,7 +447,7 @@ type dots struct {
 	dotSet
 	name            string
 	top, strideA, c reg.GPVirtual
-	a, b            []Mem // where the rows are read
+	a, b            []Mem                // where the rows are read
 	acc             [][][]reg.VecVirtual // by row and column: the registers of an accumulator
 }
 

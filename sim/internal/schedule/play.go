@@ -30,6 +30,7 @@ type Play struct {
 	Connections int            // of every two nodes
 	further     *rand.Rand     // decides Connections
 	leaving     *rand.Rand     // decides which actors leave
+	forms       *rand.Rand     // decides which partitions are large for package delta
 	Shifts      []Shift        // partitions that move
 	Meddle      int            // chance of a step of a move to have something befall it, in thousandths
 	moving      *rand.Rand     // decides Shifts
@@ -69,6 +70,7 @@ func (p *Play) begin(seed uint64) {
 	p.leaving = rand.New(rand.NewPCG(seed, 0x6c656176))
 	p.ranking = rand.New(rand.NewPCG(seed, 0x72616e6b))
 	p.growing, p.further = rand.New(rand.NewPCG(seed, 0x67726f77)), rand.New(rand.NewPCG(seed, 0x77697265))
+	p.forms = rand.New(rand.NewPCG(seed, 0x666f726d))
 	p.moving = rand.New(rand.NewPCG(seed, 0x6d6f7665))
 	p.Cutting = rand.New(rand.NewPCG(seed, 0x637574))
 	p.Visiting = rand.New(rand.NewPCG(seed, 0x67756573))
@@ -239,4 +241,7 @@ func (s *Schedule) drawLimits() {
 		l.Lane.Parked = 24 * s.Job.Splits // no sound job comes so far
 	}
 	l.Client.LeasedValues = l.Client.DeferrableValues
+	if s.forms.IntN(2) == 0 { // so that partitions of a few rows are large
+		l.Lane.Direct = 1 << s.forms.IntN(5)
+	}
 }

@@ -22,15 +22,15 @@ func newBench(count int, slice int64) *bench {
 
 // add begins a job.
 func (b *bench) add(name string, rest float64, woken bool) {
-	b.Begin(b.agenda.Now(), &Job[string]{Owner: name, Rest: rest, Woken: woken})
+	b.Begin(b.agenda.Time(), &Job[string]{Owner: name, Rest: rest, Woken: woken})
 }
 
 // until lets time pass.
 func (b *bench) until(end int64) {
 	for at, some := b.agenda.Soonest(); some && at <= end; at, some = b.agenda.Soonest() {
 		stamp, _ := b.agenda.Next()
-		for _, j := range b.Tick(b.agenda.Now(), stamp) {
-			b.done[j.Owner] = b.agenda.Now()
+		for _, j := range b.Tick(b.agenda.Time(), stamp) {
+			b.done[j.Owner] = b.agenda.Time()
 		}
 	}
 }
@@ -99,7 +99,7 @@ func TestSlownessIsOfAllJobs(t *testing.T) {
 	t.Parallel()
 	b := newBench(2, 0)
 	b.cfg.Slow = func(owner string) (float64, int64) {
-		if now := b.agenda.Now(); now < 60 && owner != "quick" {
+		if now := b.agenda.Time(); now < 60 && owner != "quick" {
 			return 3, 60 - now
 		}
 		return 1, math.MaxInt64
@@ -119,7 +119,7 @@ func TestLoadTakesShareOfMachine(t *testing.T) {
 	t.Parallel()
 	load := func(b *bench) func() (float64, int64) {
 		return func() (float64, int64) {
-			if now := b.agenda.Now(); now < 100 {
+			if now := b.agenda.Time(); now < 100 {
 				return 0.5, 100 - now
 			}
 			return 0, math.MaxInt64
@@ -143,7 +143,7 @@ func TestRemoveFreesCore(t *testing.T) {
 	b.add("stays", 100, false)
 	b.agenda.After(50, 0)
 	b.until(50)
-	b.Remove(b.agenda.Now(), func(owner string) bool { return owner == "gone" })
+	b.Remove(b.agenda.Time(), func(owner string) bool { return owner == "gone" })
 	b.expect(t, map[string]int64{"stays": 125})
 	if _, some := b.done["gone"]; some || b.Full() {
 		t.Error("a job that was removed is done, or has its core still")

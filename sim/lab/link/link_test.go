@@ -30,9 +30,9 @@ type site struct {
 // newSite makes a node on each of some machines.
 func newSite(cfg Config) *site {
 	s := &site{at: map[string]int64{}}
-	s.net = New(cfg, s.agenda.Now, s.agenda.After, func(f *sent) {
+	s.net = New(cfg, s.agenda.Time, s.agenda.After, func(f *sent) {
 		s.order = append(s.order, f.name)
-		s.at[f.name] = s.agenda.Now()
+		s.at[f.name] = s.agenda.Time()
 	})
 	for i := range cfg.Ports {
 		s.net.AddNode(i, Budget{})
@@ -174,7 +174,7 @@ func TestWindowStopsSender(t *testing.T) {
 	for i := range 10 {
 		s.message("push", push(i, 10), PacketMost)
 	}
-	for s.agenda.Now() < 10_000_000 { // when all would have left a link without a window
+	for s.agenda.Time() < 10_000_000 { // when all would have left a link without a window
 		e, _ := s.agenda.Next()
 		s.net.Happen(e)
 	}
