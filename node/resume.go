@@ -8,8 +8,8 @@ import (
 
 // resume loads the state of a saved run into the lanes of this process, and into the controller if it is here. Every
 // process has all of the saved state and takes the parts that it owns, so that a run may resume in another number of
-// processes than it began in (TestInterruptAndResumeAcrossNodes). Lanes begin with the complete clocks; incomplete ones
-// do not count and are run again.
+// processes than it began in (TestInterruptAndResumeAcrossNodes). Lanes begin with the complete clocks and with the units
+// of later ones that count; tasks that were out are run again.
 func (p *process) resume(saved train.Saved) error {
 	if why := p.job.Stays; why != "" {
 		return bellows.Errorf(bellows.Refused, "resume", "", "%s, and cannot be saved: such a job cannot resume from a saved run, so start it over", why)
@@ -38,7 +38,7 @@ func (p *process) resume(saved train.Saved) error {
 	}
 	state := saved.Controller()
 	for _, l := range p.lanes {
-		if err := l.Resume(state.Complete); err != nil {
+		if err := l.Resume(state.Complete, state.Open); err != nil {
 			return err
 		}
 	}

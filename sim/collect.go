@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"bellows"
 	"bellows/core/coord"
 	"bellows/sim/internal/cutting"
 	"bellows/sim/internal/failover"
@@ -27,7 +26,7 @@ func (w *world) again() *world {
 	n.build()
 	n.images.Before = before
 	n.Note("life %d", n.number)
-	n.load(state.Complete)
+	n.load(&state)
 	if err := n.lead.Resume(state); err != nil {
 		n.Violated("the controller does not resume: %v", err)
 	}
@@ -52,12 +51,17 @@ func (w *world) resumesFrom() (coord.State, *cutting.Image) {
 }
 
 // load gives the lanes what the life before has left.
-func (w *world) load(complete []bellows.Clock) {
+func (w *world) load(state *coord.State) {
 	for _, l := range w.lanes {
-		damaged, err := w.images.Before.Load(l.Lane.Lane, w.images.Owned(l.Lane), w.common.Route.Cut, complete, w.Chances)
+		damaged, err := w.images.Before.Load(l.Lane.Lane, w.images.Owned(l.Lane), w.common.Route.Cut, state, w.Chances)
 		w.coverage.HitIf("damaged-image-refused", damaged > 0)
 		if err != nil {
 			w.Violated("%v: %v", l.Address, err)
+		}
+		for ref := range w.images.Owned(l.Lane) {
+			for _, g := range w.images.Before.Live[ref.Table][ref.Partition].Gathered {
+				w.ledger.Carry(l.Address, int64(len(g.Values)/w.Job.Schemas[ref.Table].Width))
+			}
 		}
 	}
 }

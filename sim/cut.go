@@ -29,9 +29,10 @@ func (w *world) keepCut(c *cutting.Cut) {
 	}
 	w.moved()
 	w.lead.CutKept(c.Commit, &w.fx)
-	if w.obey(); w.failover.Covered.Commit < c.Commit {
-		w.failover.Asked = failover.Savepoint{Saved: c.Saved, Driver: c.Driver.(driver.Driver)} // which is covered soon
+	if w.failover.Covered.Commit < c.Commit { // it is covered soon, if this controller lives
+		w.failover.Asked = failover.Savepoint{Saved: c.Saved, Driver: c.Driver.(driver.Driver)}
 	}
+	w.obey()
 	if w.cuts.Loss {
 		w.cuts.Loss = false
 		w.After(w.Cutting.Int64N(1500), nil, func() { w.lost = w.job.Outcome == nil })

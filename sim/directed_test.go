@@ -61,11 +61,12 @@ type ending struct {
 // newDirected makes the first life of such a job.
 func newDirected(cell grid.Cell, seed uint64, log io.Writer) *directed {
 	c := cell.Step.Change
-	s := schedule.Directed(seed, c == "split" || seed%3 == 0, c == "leave", c == "half")
+	s := schedule.Directed(seed, c == "split" || seed%3 == 0, c == "leave", c == "half" || c == "half cut")
 	w := firstLife(s, log)
 	w.build()
 	d := &directed{world: w, cell: cell, seed: seed}
 	d.watch = grid.Watch{Step: cell.Step, Comes: d.comes}
+	d.watch.Subject.HalfAt = d.halfAt
 	w.hooks = grid.Hooks{OnPosted: d.watch.Posted, OnDelivered: d.watch.Taken, OnSays: d.sending}
 	w.After(1, w.nodes[0], d.poll)
 	return d
@@ -258,7 +259,7 @@ func (d *directed) begin() {
 		}
 	case "half":
 		d.half()
-	case "cut":
+	case "cut", "half cut":
 		d.cut()
 	case "follow":
 		if s.Term = w.failover.Term + 1; w.Rng.IntN(3) > 0 { // with messages that some lanes have and others have not
@@ -289,6 +290,21 @@ func (d *directed) half() {
 			return w.Job.Schemas[p.Ref.Table].Consistency == table.BSP
 		})
 	}
+}
+
+// halfAt reports whether units of a clock that is not complete count at a record. If the record has not been sent, only
+// the controller knows.
+func (d *directed) halfAt(n bellows.CommitNumber) bool {
+	if int(n) >= len(d.oracle.DoneAt) {
+		saved, ok := d.lead.Save()
+		return ok && saved.Commit == n && len(saved.Open) > 0
+	}
+	for s := range d.Job.Splits {
+		if done := d.oracle.DoneAt[n][s]; done != d.Job.Steps(s, d.Job.ClocksIn(s, done)) {
+			return true
+		}
+	}
+	return false
 }
 
 // ref returns the partition that moves.

@@ -75,10 +75,14 @@ func (a *Agenda) Override(clocks []int32) {
 	}
 }
 
-// Records returns the records of the changes that a saved run has made.
+// Records returns the records of the changes that a saved run has made: the last one of each table. Lanes may have
+// loaded deltas that wait for a barrier, which an earlier change would lift.
 func (a *Agenda) Records() (list []bellows.Control) {
-	for _, m := range a.staleness {
-		list = append(list, controlOf(m))
+	for i, m := range a.staleness {
+		later := a.staleness[i+1:]
+		if !slices.ContainsFunc(later, func(o wire.Staleness) bool { return o.Table == m.Table }) {
+			list = append(list, controlOf(m))
+		}
 	}
 	return list
 }

@@ -7,7 +7,6 @@ import (
 
 	"bellows"
 	"bellows/core"
-	"bellows/core/gate"
 	"bellows/core/journal"
 	"bellows/core/planted"
 	"bellows/core/route"
@@ -18,7 +17,6 @@ import (
 // controller's state there, and all tables as they are after exactly the records before (docs/decisions/0063). It is
 //
 //	arming    each lane learns that a cut will come, and answers when no exclusive lease is left of an uncopied table
-//	holding   flushes that would leave something half gathered at the record wait for their numbers; no task waits
 //	storing   the record is made; lanes give their partitions away, and report which are stored
 //	stored    all are; the caller writes down what it gets (CutDone), and then calls Finish or GiveUp
 //
@@ -26,15 +24,14 @@ import (
 // armed is no record, since nothing follows from it until the record is made. Lanes give a cut up when they hear of
 // another controller.
 //
-// Two things may be half gathered. A clock of a table with a barrier: its deltas wait at lanes for the rest. And a
-// clock that is divided into units: what its units add to such tables is with their client until the last has run.
-// So the record waits until everything that was gathered is complete, and until no clock of a split has only some
-// of its units committed.
+// The record may be any: no flush waits for it. Clocks may be half gathered there: the units that count are part of the
+// controller's state, and lanes give away what they have gathered of these clocks with their partitions
+// (docs/decisions/0114).
 //
 // Invariants, and what holds them:
 //
-//   - At the record nothing is half gathered: TestTheRecordWaitsForGatheredClocks, TestFlushesThatOpenAClockWait.
-//   - Flushes that wait are no more than tasks are out: TestHoldIsBounded.
+//   - The record is made when every lane is armed, whatever clocks are open: TestACutIsStored,
+//     coord.TestCutTakesOpenClocks.
 //   - A cut that does not get on is given up: TestACutThatStallsIsGivenUp.
 //   - What a lane reports counts for the attempt that it names: TestReportsOfAnotherAttemptAreIgnored.
 //
@@ -42,17 +39,12 @@ import (
 type Cutter struct {
 	job         core.Job
 	term        bellows.Term
-	barriers    barriers
-	gathered    bellows.Clock // the last clock with numbered flushes that have deltas for tables with a barrier
 	attempt     uint64
 	state       cutState
 	unarmed     []wire.Address // lanes that are not armed yet
-	upTo        bellows.Clock  // holding: flushes of later clocks wait that have deltas for tables with a barrier
-	held        []journal.Arrival
 	saved       journal.Saved
 	shards      []wire.Shard
 	sinceMillis int64 // when the state began, or something of it came last
-	heldMillis  int64 // since when a flush has waited
 }
 
 type cutState uint8
@@ -60,7 +52,6 @@ type cutState uint8
 const (
 	noCut cutState = iota
 	arming
-	holding
 	storing
 	stored
 )
@@ -75,7 +66,7 @@ type CutDone struct {
 
 // NewCutter returns the cutter of a job's controller in a term.
 func NewCutter(job core.Job, term bellows.Term) *Cutter {
-	return &Cutter{job: job, term: term, barriers: newBarriers(&job), gathered: bellows.NoClock}
+	return &Cutter{job: job, term: term}
 }
 
 // errCutting is temporary.
@@ -88,7 +79,6 @@ func (k *Cutter) Begin(lanes []wire.Address, nowMillis int64, out *wire.Outbox) 
 	}
 	k.reset()
 	k.state, k.unarmed, k.sinceMillis = arming, slices.Clone(lanes), nowMillis
-	k.held = nil
 	k.attempt++
 	for _, a := range lanes {
 		k.Arm(a, out)
@@ -96,15 +86,14 @@ func (k *Cutter) Begin(lanes []wire.Address, nowMillis int64, out *wire.Outbox) 
 	return nil
 }
 
-// reset forgets the cut, but not the flushes that wait.
+// reset forgets the cut.
 func (k *Cutter) reset() {
-	k.state, k.unarmed, k.upTo, k.saved, k.shards = noCut, nil, 0, journal.Saved{}, nil
-	k.sinceMillis, k.heldMillis = 0, 0
+	k.state, k.unarmed, k.saved, k.shards, k.sinceMillis = noCut, nil, journal.Saved{}, nil, 0
 }
 
 // Arm arms a lane, if a cut will come.
 func (k *Cutter) Arm(lane wire.Address, out *wire.Outbox) {
-	if k.state == arming || k.state == holding {
+	if k.state == arming {
 		out.Send(k.job.Controller, lane, &wire.Cut{Term: k.term, Attempt: k.attempt})
 	}
 }
@@ -112,32 +101,12 @@ func (k *Cutter) Arm(lane wire.Address, out *wire.Outbox) {
 // Active reports whether a cut is under way.
 func (k *Cutter) Active() bool { return k.state != noCut }
 
-// Holding reports whether the cut waits for what is half gathered.
-func (k *Cutter) Holding() bool { return k.state == holding }
-
 // At returns the record of the cut; 0: it has none yet, or no cut is under way.
 func (k *Cutter) At() bellows.CommitNumber { return k.saved.Commit }
 
 // Stored reports whether the cut at a record is stored.
 func (k *Cutter) Stored(commit bellows.CommitNumber) bool {
 	return k.state == stored && k.saved.Commit == commit
-}
-
-// Gathered returns the last clock with numbered flushes that have deltas for tables with a barrier.
-func (k *Cutter) Gathered() bellows.Clock { return k.gathered }
-
-// Restore continues from a saved state.
-func (k *Cutter) Restore(gathered bellows.Clock) { k.gathered = gathered }
-
-// Gather notes what a flush that has a number leaves gathered at lanes until its clock is complete.
-func (k *Cutter) Gather(pairs []wire.Pair, results []wire.Result, staleness []wire.Staleness) {
-	k.barriers.follow(staleness)
-	if !k.barriers.gathers(pairs) {
-		return
-	}
-	for i := range results {
-		k.gathered = max(k.gathered, results[i].Unit.Clock)
-	}
 }
 
 // Advance is what follows from a lane's report about the cut.
@@ -185,7 +154,7 @@ func (k *Cutter) missing() int {
 // it, and the cut is to be given up for the reason that is returned.
 func (k *Cutter) Remove(a wire.Address) (giveUp string) {
 	switch k.state {
-	case arming, holding:
+	case arming:
 		k.disarm(a)
 	case storing:
 		if a.Role == wire.Lane {
@@ -195,13 +164,8 @@ func (k *Cutter) Remove(a wire.Address) (giveUp string) {
 	return ""
 }
 
-// Ready reports whether the record of the cut is to be made now: all lanes are armed, and nothing is half gathered.
-func (k *Cutter) Ready(p *gate.Progress, nowMillis int64) bool {
-	if k.state == arming && len(k.unarmed) == 0 {
-		k.state, k.upTo, k.sinceMillis = holding, k.gathered, nowMillis
-	}
-	return k.state == holding && (p.Complete() >= k.upTo && len(p.Open()) == 0 || planted.On("cut-half-gathered"))
-}
+// Ready reports whether the record of the cut is to be made now: all lanes are armed.
+func (k *Cutter) Ready() bool { return k.state == arming && len(k.unarmed) == 0 }
 
 // Store begins to store the cut after its record was made.
 func (k *Cutter) Store(saved journal.Saved, partitions int, nowMillis int64) {
@@ -209,62 +173,6 @@ func (k *Cutter) Store(saved journal.Saved, partitions int, nowMillis int64) {
 		saved.Out = saved.Out[1:]
 	}
 	k.state, k.saved, k.shards, k.sinceMillis = storing, saved, make([]wire.Shard, partitions), nowMillis
-}
-
-// Hold keeps a flush from its number that would leave something half gathered, and reports whether it did. If more wait
-// than tasks are out, the cut is to be given up for the reason that is returned.
-func (k *Cutter) Hold(a journal.Arrival, tasksOut int, staleness []wire.Staleness, nowMillis int64) (
-	held bool, giveUp string,
-) {
-	if k.state != holding || planted.On("cut-nothing-held") {
-		return false, ""
-	}
-	k.barriers.follow(staleness)
-	if !(a.Done.Clock > k.upTo && k.barriers.gathers(a.Done.Pairs)) && !k.opens(a.Done.Results) {
-		return false, ""
-	}
-	if i := slices.IndexFunc(k.held, func(o journal.Arrival) bool { return o.Done.Flush == a.Done.Flush }); i >= 0 {
-		if a.Supersedes(k.held[i]) {
-			a, k.held[i] = k.held[i], a
-		}
-		wire.Free(a.Done)
-		return true, ""
-	}
-	if len(k.held) >= tasksOut { // each has finished a task that is out
-		return false, fmt.Sprintf("%d flushes wait for it, and no more tasks are out", len(k.held))
-	}
-	if len(k.held) == 0 {
-		k.heldMillis = nowMillis
-	}
-	k.held = append(k.held, a)
-	return true, ""
-}
-
-// opens reports whether some of these units are the first of a clock, and others of the clock are missing.
-func (k *Cutter) opens(results []wire.Result) bool {
-	for i := range results {
-		u := &results[i].Unit
-		if k.job.UnitsOf(u.Split, u.Clock) == 1 || u.Items.Begin != k.job.Items(u.Split, u.Clock).Begin {
-			continue
-		}
-		n := 0
-		for j := range results {
-			if o := &results[j].Unit; o.Split == u.Split && o.Clock == u.Clock {
-				n += o.Items.Len()
-			}
-		}
-		if n < k.job.Items(u.Split, u.Clock).Len() {
-			return true
-		}
-	}
-	return false
-}
-
-// Release returns the flushes that have waited, in the order in which they came, to be numbered.
-func (k *Cutter) Release() []journal.Arrival {
-	list := k.held
-	k.held = nil
-	return list
 }
 
 // GiveUp ends a cut that does not come about; false: none is under way. The job continues.
@@ -295,34 +203,29 @@ func (k *Cutter) Finish(lanes []wire.Address, out *wire.Outbox) {
 		out.Send(k.job.Controller, a, &wire.Cut{Term: k.term, Attempt: k.attempt, Commit: k.saved.Commit, Whole: true})
 	}
 	k.reset()
-	k.held = nil
 }
 
-// Skip leaves time in which the caller slept out of all waits.
-func (k *Cutter) Skip(millis int64) {
-	k.sinceMillis, k.heldMillis = k.sinceMillis+millis, k.heldMillis+millis
-}
+// Skip leaves time in which the caller slept out of the wait.
+func (k *Cutter) Skip(millis int64) { k.sinceMillis += millis }
 
-// Overdue returns why the cut is to be given up; empty: it is not. It is if it keeps flushes waiting for a lease, or if
-// nothing of it has come about for as long as state is waited for. Lacking says what is half gathered.
-func (k *Cutter) Overdue(nowMillis int64, lacking string) string {
-	seconds := func(since int64) float64 { return float64(nowMillis-since) / 1000 }
-	if k.state == holding && len(k.held) > 0 && nowMillis-k.heldMillis > k.job.Times.Lease {
-		return fmt.Sprintf("%d flushes have waited %.1f s for %s", len(k.held), seconds(k.heldMillis), lacking)
-	}
+// Overdue returns why the cut is to be given up; empty: it is not. It is if nothing of it has come about for as long as
+// state is waited for.
+func (k *Cutter) Overdue(nowMillis int64) string {
 	if nowMillis-k.sinceMillis <= k.job.Times.Collect {
 		return ""
 	}
+	seconds := float64(nowMillis-k.sinceMillis) / 1000
 	switch k.state {
 	case arming:
-		return fmt.Sprintf("%v has had a lease from before for %.1f s", k.unarmed[0], seconds(k.sinceMillis))
-	case holding:
-		return fmt.Sprintf("it has waited %.1f s for %s", seconds(k.sinceMillis), lacking)
+		if len(k.unarmed) == 0 {
+			return fmt.Sprintf("no task has been out for %.1f s", seconds)
+		}
+		return fmt.Sprintf("%v has had a lease from before for %.1f s", k.unarmed[0], seconds)
 	case storing:
 		return fmt.Sprintf("nothing has been stored for %.1f s, and partitions are missing, number %d the first",
-			seconds(k.sinceMillis), k.missing())
+			seconds, k.missing())
 	case stored:
-		return fmt.Sprintf("it has not been written down for %.1f s", seconds(k.sinceMillis))
+		return fmt.Sprintf("it has not been written down for %.1f s", seconds)
 	}
 	return ""
 }

@@ -8,7 +8,6 @@ import (
 	"bellows"
 	"bellows/core"
 	"bellows/core/checkpoint"
-	"bellows/core/gate"
 	"bellows/core/journal"
 	"bellows/core/liveness"
 	"bellows/core/route"
@@ -36,15 +35,13 @@ func cutJob() core.Job {
 // cutting is a cutter, how far its job is, and the messages that it has sent.
 type cutting struct {
 	*checkpoint.Cutter
-	progress  *gate.Progress
-	staleness []wire.Staleness
-	out       wire.Outbox
-	now       int64
+	out wire.Outbox
+	now int64
 }
 
 func newCutting() *cutting {
 	job := cutJob()
-	return &cutting{Cutter: checkpoint.NewCutter(job, 3), progress: gate.NewProgress(2, job.Items), now: 100}
+	return &cutting{Cutter: checkpoint.NewCutter(job, 3), now: 100}
 }
 
 // sent returns the messages since the last call, a line each.
@@ -70,7 +67,7 @@ func (c *cutting) begin(t *testing.T) {
 	require.NoError(t, c.Begin(cutLanes, c.now, &c.out))
 }
 
-func (c *cutting) ready() bool { return c.Ready(c.progress, c.now) }
+func (c *cutting) ready() bool { return c.Ready() }
 
 // armed takes the answers of both lanes that they are armed.
 func (c *cutting) armed(attempt uint64) {
@@ -79,43 +76,9 @@ func (c *cutting) armed(attempt uint64) {
 	}
 }
 
-// hold begins a cut that waits for clocks up to 0 of a table with a barrier.
-func (c *cutting) hold(t *testing.T) {
-	t.Helper()
-	c.Gather(pairsOf(0), resultsOf(0, 0, 0, 2), nil)
-	c.begin(t)
-	c.armed(1)
-	if c.ready() || !c.Holding() {
-		t.Fatal("the cut does not hold")
-	}
-}
-
 // stored returns a lane's report that a partition is stored.
 func (c *cutting) store(ref bellows.PartitionRef, commit bellows.CommitNumber) checkpoint.Advance {
 	return c.TakeShard(cutLanes[0], &wire.Shard{Term: 3, Attempt: 1, Ref: ref, Commit: commit}, cutJob().Route, c.now)
-}
-
-func pairsOf(t bellows.TableID) []wire.Pair {
-	return []wire.Pair{{Ref: bellows.PartitionRef{Table: t}, Generation: 1}}
-}
-
-func resultsOf(s bellows.SplitID, clock bellows.Clock, begin, end int) []wire.Result {
-	return []wire.Result{{Unit: bellows.Unit{Split: s, Clock: clock, Items: bellows.Range{Begin: begin, End: end}}}}
-}
-
-// arrivalOf returns the message of a flush of a clock, with a part of a table.
-func arrivalOf(seq int, t bellows.TableID, clock bellows.Clock, results []wire.Result) journal.Arrival {
-	d := wire.New[wire.Done]()
-	d.Flush, d.Clock, d.Results = bellows.FlushID{Client: 1, Incarnation: 1, Seq: uint64(seq)}, clock, results
-	d.Pairs = append(d.Pairs, pairsOf(t)...)
-	return journal.Arrival{Done: d}
-}
-
-func (c *cutting) expectHeld(t *testing.T, a journal.Arrival, want bool) {
-	t.Helper()
-	if held, giveUp := c.Hold(a, 2, c.staleness, c.now); held != want || giveUp != "" {
-		t.Errorf("held %v (%q), want %v", held, giveUp, want)
-	}
 }
 
 // TestACutIsStored takes a cut from its beginning to its end.
@@ -141,7 +104,7 @@ func TestACutIsStored(t *testing.T) {
 		t.Error("not ready")
 	}
 	c.Store(journal.Saved{Commit: 7}, 3, c.now)
-	if c.ready() || c.At() != 7 || c.Holding() {
+	if c.ready() || c.At() != 7 {
 		t.Error("the record is made twice")
 	}
 	c.Arm(wire.LaneAt(2, 0), &c.out)
@@ -177,91 +140,12 @@ func TestACutIsStored(t *testing.T) {
 	}
 }
 
-// TestTheRecordWaitsForGatheredClocks gathers deltas of clock 0 for a table with a barrier: the record waits for
-// its end.
-func TestTheRecordWaitsForGatheredClocks(t *testing.T) {
-	c := newCutting()
-	c.Gather(pairsOf(1), resultsOf(0, 5, 0, 2), nil) // a table without one
-	if c.Gathered() != bellows.NoClock {
-		t.Errorf("gathered %d", c.Gathered())
-	}
-	c.hold(t)
-	if c.Gathered() != 0 {
-		t.Errorf("gathered %d", c.Gathered())
-	}
-	c.progress.Commit(bellows.Unit{Items: bellows.Range{End: 2}})
-	c.progress.Commit(bellows.Unit{Split: 1, Items: bellows.Range{End: 1}})
-	if c.ready() {
-		t.Error("ready, and half a clock is committed")
-	}
-	c.progress.Commit(bellows.Unit{Split: 1, Items: bellows.Range{Begin: 1, End: 2}})
-	if !c.ready() {
-		t.Error("not ready, and nothing is gathered")
-	}
-	c.progress.Commit(bellows.Unit{Split: 1, Clock: 1, Items: bellows.Range{End: 1}})
-	if c.ready() {
-		t.Error("ready, and the next clock is open")
-	}
-	after := newCutting()
-	after.Restore(c.Gathered())
-	after.Gather(pairsOf(0), resultsOf(0, -1, 0, 2), nil)
-	if after.Gathered() != 0 {
-		t.Errorf("restored %d", after.Gathered())
-	}
-}
-
-// TestFlushesThatOpenAClockWait holds back flushes of later clocks with a barrier, and the first units of a clock.
-func TestFlushesThatOpenAClockWait(t *testing.T) {
-	c := newCutting()
-	c.expectHeld(t, arrivalOf(1, 0, 1, resultsOf(0, 1, 0, 2)), false) // no cut
-	c.hold(t)
-	c.expectHeld(t, arrivalOf(1, 0, 0, resultsOf(0, 0, 0, 2)), false) // the clock that is gathered
-	c.expectHeld(t, arrivalOf(1, 1, 1, resultsOf(0, 1, 0, 2)), false) // a table without a barrier
-	c.expectHeld(t, arrivalOf(1, 1, 0, resultsOf(1, 0, 1, 2)), false) // the last unit
-	both := append(resultsOf(1, 0, 0, 1), resultsOf(1, 0, 1, 2)...)
-	c.expectHeld(t, arrivalOf(1, 1, 0, both), false)
-	c.expectHeld(t, arrivalOf(1, 1, 0, append(resultsOf(0, 0, 0, 2), resultsOf(1, 0, 0, 1)...)), true)
-	c.expectHeld(t, arrivalOf(2, 0, 1, resultsOf(0, 1, 0, 2)), true)
-	list := c.Release()
-	if len(list) != 2 || list[0].Done.Flush.Seq != 1 || list[1].Done.Flush.Seq != 2 || c.Release() != nil {
-		t.Errorf("released %v", list)
-	}
-	c.staleness = []wire.Staleness{{Table: 0, Clocks: int32(table.Async)}, {Table: 9}}
-	c.expectHeld(t, arrivalOf(2, 0, 1, resultsOf(0, 1, 0, 2)), false) // which has no barrier any more
-}
-
-// TestHoldIsBounded holds two flushes while two tasks are out; one comes again.
-func TestHoldIsBounded(t *testing.T) {
-	c := newCutting()
-	c.hold(t)
-	later := func(seq int, generation bellows.Generation) journal.Arrival {
-		a := arrivalOf(seq, 0, 1, resultsOf(0, 1, 0, 2))
-		a.Done.Pairs[0].Generation = generation
-		return a
-	}
-	for _, generation := range []bellows.Generation{1, 3, 2} {
-		c.expectHeld(t, later(1, generation), true)
-	}
-	c.expectHeld(t, later(2, 1), true)
-	held, giveUp := c.Hold(later(3, 1), 2, nil, c.now)
-	if held || giveUp != "2 flushes wait for it, and no more tasks are out" {
-		t.Errorf("held %v, %q", held, giveUp)
-	}
-	done, active := c.GiveUp(giveUp)
-	if !active || done.Reason != "a cut was given up, and the next is tried at its time: "+giveUp || c.Active() {
-		t.Errorf("%v, %+v", active, done)
-	}
-	if list := c.Release(); len(list) != 2 || list[0].Done.Pairs[0].Generation != 3 {
-		t.Errorf("released %v", list)
-	}
-}
-
 // TestACutThatStallsIsGivenUp looks at a cut in each of its steps, when too much time has passed.
 func TestACutThatStallsIsGivenUp(t *testing.T) {
 	c := newCutting()
 	overdue := func(at int64, want string) {
 		t.Helper()
-		if got := c.Overdue(at, "split 1"); got != want {
+		if got := c.Overdue(at); got != want {
 			t.Errorf("at %d: %q, want %q", at, got, want)
 		}
 	}
@@ -269,25 +153,13 @@ func TestACutThatStallsIsGivenUp(t *testing.T) {
 	if _, active := c.GiveUp("x"); active {
 		t.Error("gave up what was not under way")
 	}
-	c.Gather(pairsOf(0), resultsOf(0, 0, 0, 2), nil)
 	c.begin(t)
 	overdue(5100, "")
 	overdue(5101, "lane 0 of node 0 has had a lease from before for 5.0 s")
-	c.now = 1000
-	c.armed(1)
-	c.ready()
-	overdue(6000, "")
-	overdue(6001, "it has waited 5.0 s for split 1")
-	c.now = 2000
-	c.expectHeld(t, arrivalOf(1, 0, 1, resultsOf(0, 1, 0, 2)), true)
-	c.now = 2500
-	c.expectHeld(t, arrivalOf(2, 0, 1, resultsOf(0, 1, 0, 2)), true)
-	overdue(3000, "")
-	overdue(3001, "2 flushes have waited 1.0 s for split 1")
 	c.Skip(100)
-	overdue(3100, "")
-	c.Release()
-	overdue(6101, "it has waited 5.0 s for split 1")
+	overdue(5200, "")
+	c.armed(1)
+	overdue(5201, "no task has been out for 5.0 s")
 	c.Store(journal.Saved{Commit: 7}, 3, 3000)
 	c.now = 4000
 	c.store(bellows.PartitionRef{}, 7)

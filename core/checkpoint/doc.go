@@ -22,8 +22,8 @@
 // What a cut takes of memory is copies of what changes meanwhile (store.Snapshot), as many bytes as Giver.Most: above it the cut is given up, and never the
 // job. A Builder makes images of pieces.
 //
-// The controller's end of a cut is a Cutter: it says when the record may be made, keeps flushes from their numbers that
-// would leave something half gathered there, and collects the reports of what is stored.
+// The controller's end of a cut is a Cutter: it says when the record may be made, and collects the reports of what is
+// stored. Deltas that are gathered for open clocks go with their partitions.
 //
 // The package refuses to judge who is lost: its caller does, and asks Owes whether that matters.
 package checkpoint

@@ -43,9 +43,12 @@ type part struct {
 	image *store.Snapshot
 	kept  *store.Image // that the driver kept; nil: none, or all of it was given
 	table *store.Partition
-	given int  // rows of the image, or of the one that was kept
-	live  bool // all of the image was given
-	over  bool // all was
+	// gathered are copies of the deltas that wait for their clock, less those that were given.
+	gathered []store.Gathered
+	given    int  // rows of the image, or of the one that was kept, or of the first of gathered
+	live     bool // all of the image was given
+	images   bool // all of both images was
+	over     bool // all was
 }
 
 // News is what a lane's shell is to know of a cut.
@@ -133,18 +136,24 @@ func (g *Giver) Cut(commit bellows.CommitNumber) {
 // At is the cut that the lane gives away; 0: none.
 func (g *Giver) At() bellows.CommitNumber { return g.commit }
 
-// Begin gives a partition away that is as it was at the record: the table itself, or, still, one that nobody writes to. The driver has
-// perhaps kept an image, which is given away, too.
-func (g *Giver) Begin(ref bellows.PartitionRef, m *Mark, t *store.Partition, still, kept bool, image *store.Image) {
+// Begin begins to give a partition away: its table, as it was at the record of the cut, the image that the driver has
+// kept, if kept says so, and the deltas that are gathered for open clocks, which become the giver's own. If still is
+// true, nothing writes to the table. Another cut does not refer to a partition with such deltas as unchanged.
+func (g *Giver) Begin(ref bellows.PartitionRef, m *Mark, t *store.Partition, still, kept bool, image *store.Image,
+	gathered []store.Gathered,
+) {
 	if g.commit == 0 {
 		return
+	}
+	if len(gathered) > 0 {
+		m.same = 0
 	}
 	if !still && m.same > 0 && (m.same <= g.whole || planted.On("cut-unchanged-unwhole")) {
 		g.news = append(g.news, News{Commit: g.commit, Ref: ref, Unchanged: g.whole})
 		g.said = append(g.said, &wire.Shard{Commit: g.commit, Ref: ref, Unchanged: g.whole})
 		return
 	}
-	p := &part{ref: ref, mark: m, image: t.Snapshot(), table: t}
+	p := &part{ref: ref, mark: m, image: t.Snapshot(), table: t, gathered: gathered}
 	if kept {
 		was := *image // whose lists are not written while they are given away (Mark.Keep)
 		p.kept = &was
@@ -152,7 +161,7 @@ func (g *Giver) Begin(ref bellows.PartitionRef, m *Mark, t *store.Partition, sti
 	if still {
 		p.image.Still()
 	}
-	if m.same == 0 && !still {
+	if m.same == 0 && !still && len(gathered) == 0 {
 		m.same = g.commit
 	}
 	m.part, m.before = p, nil
@@ -202,6 +211,9 @@ func (g *Giver) Memory() (n int) {
 		n += p.image.Memory()
 		if p.image.IsStill() {
 			n += 4 * len(p.table.Values())
+		}
+		for i := range p.gathered {
+			n += 4*len(p.gathered[i].Values) + 4*len(p.gathered[i].Rows) + 8*len(p.gathered[i].Keys)
 		}
 	}
 	for _, m := range g.copies {

@@ -9,18 +9,24 @@ import (
 	"bellows/core/planted"
 	"bellows/core/rule"
 	"bellows/core/store"
+	"bellows/link/wire"
 	"bellows/table"
 )
 
 // Piece is some rows of a partition as it was at a cut. All of the table comes first, then all of the image that the driver kept, if it did. Of each
-// there is one piece at least, though it has no rows.
+// there is one piece at least, though it has no rows. Then come the deltas that are gathered for open clocks, one sum
+// after the other: pieces that follow each other and have one clock and subtree are of one sum.
 type Piece struct {
-	Kept   bool          // of the image that was kept
-	First  int           // rows of that before it
-	Count  int           // rows
-	Keys   []bellows.Key // of a sparse table: ascending, from piece to piece; else nil
-	Values []float32     // all rows' values, then slot by slot what the rule keeps of them
-	Last   bool          // nothing follows
+	Kept     bool          // of the image that was kept
+	Gathered bool          // deltas of an open clock
+	Clock    bellows.Clock // of these
+	Of       wire.Subtree  // the splits or units of these
+	First    int           // rows of the image or of the sum before it
+	Count    int           // rows
+	Rows     []uint32      // of deltas, of a dense table
+	Keys     []bellows.Key // of a sparse table: in an image ascending, from piece to piece; else nil
+	Values   []float32     // all rows' values, then slot by slot what the rule keeps of them; or deltas
+	Last     bool          // nothing follows
 }
 
 // pieceValues is about how many values a piece has: 256 KiB of them.
@@ -34,7 +40,11 @@ func (g *Giver) Piece(commit bellows.CommitNumber, ref bellows.PartitionRef, mos
 	}
 	most = cmp.Or(most, pieceValues)
 	p := g.parts[i]
-	*to = Piece{Keys: to.Keys[:0], Values: to.Values[:0], First: p.given, Kept: p.live}
+	*to = Piece{Rows: to.Rows[:0], Keys: to.Keys[:0], Values: to.Values[:0], First: p.given, Kept: p.live}
+	if p.images {
+		p.nextGathered(most, to)
+		return nil
+	}
 	all := p.image.Len()
 	if !p.live {
 		to.Count, to.Keys, to.Values = p.image.Next(most, to.Keys, to.Values)
@@ -58,11 +68,34 @@ func (g *Giver) Piece(commit bellows.CommitNumber, ref bellows.PartitionRef, mos
 		return nil
 	}
 	if p.live || p.kept == nil || planted.On("cut-kept-forgotten") {
-		p.over, to.Last = true, true
+		p.images, p.given = true, 0
+		p.over = len(p.gathered) == 0
+		to.Last = p.over
 		return nil
 	}
 	p.live, p.given = true, 0
 	return nil
+}
+
+// nextGathered gives some rows of the first sum of deltas that was not given.
+func (p *part) nextGathered(most int, to *Piece) {
+	g := &p.gathered[0]
+	rows := max(len(g.Rows), len(g.Keys))
+	width := len(g.Values) / max(rows, 1)
+	to.Kept, to.Gathered, to.Clock, to.Of = false, true, g.Clock, g.Of
+	to.Count = min(max(1, most/max(width, 1)), rows-p.given)
+	end := p.given + to.Count
+	if p.table.Keyed() {
+		to.Rows, to.Keys = nil, append(to.Keys, g.Keys[p.given:end]...)
+	} else {
+		to.Rows, to.Keys = append(to.Rows, g.Rows[p.given:end]...), nil
+	}
+	to.Values = append(to.Values, g.Values[p.given*width:end*width]...)
+	if p.given = end; p.given == rows {
+		p.gathered, p.given = p.gathered[1:], 0
+	}
+	p.over = len(p.gathered) == 0
+	to.Last = p.over
 }
 
 // Builder makes of pieces the images of a partition that they are of.
@@ -93,8 +126,36 @@ func NewBuilder(s *table.Schema) (*Builder, error) {
 	return b, nil
 }
 
+// addGathered takes deltas of an open clock.
+func (b *Builder) addGathered(p *Piece) error {
+	list := b.live.Gathered
+	if p.First == 0 {
+		list = append(list, store.Gathered{Clock: p.Clock, Of: p.Of})
+	}
+	last := len(list) - 1
+	named := max(len(p.Rows), len(p.Keys))
+	switch {
+	case b.state >= built || last < 0 || list[last].Clock != p.Clock || list[last].Of != p.Of ||
+		p.First != max(len(list[last].Rows), len(list[last].Keys)):
+		return fmt.Errorf("deltas of clock %d, from row %d on, follow other ones", p.Clock, p.First)
+	case p.Count < 1 || named != p.Count || (p.Keys != nil) != b.sparse || len(p.Values) != p.Count*b.width:
+		return fmt.Errorf("%d rows, %d keys and %d values of %d rows of deltas", len(p.Rows), len(p.Keys),
+			len(p.Values), p.Count)
+	}
+	g := &list[last]
+	g.Rows, g.Keys = append(g.Rows, p.Rows...), append(g.Keys, p.Keys...)
+	g.Values = append(g.Values, p.Values...)
+	if b.live.Gathered = list; p.Last {
+		b.state += built
+	}
+	return nil
+}
+
 // Add takes the next piece. It refuses one that does not follow, or does not have what it says.
 func (b *Builder) Add(p *Piece) error {
+	if p.Gathered {
+		return b.addGathered(p)
+	}
 	if p.Kept && b.state == building {
 		b.state, b.rows = buildingKept, 0
 	}
@@ -107,7 +168,8 @@ func (b *Builder) Add(p *Piece) error {
 	}
 	bare := p.Kept && p.Count > 0 && len(p.Values) == p.Count*b.width // one that was loaded may be without slots
 	switch {
-	case b.state >= built, p.Kept != (b.state == buildingKept), p.First != b.rows, p.Count < 0:
+	case b.state >= built, len(b.live.Gathered) > 0, p.Kept != (b.state == buildingKept), p.First != b.rows,
+		p.Count < 0:
 		return fmt.Errorf("rows from %d on, kept %v, behind %d", p.First, p.Kept, b.rows)
 	case b.sparse && len(p.Keys) != p.Count, !b.sparse && p.Keys != nil:
 		return fmt.Errorf("%d keys of %d rows", len(p.Keys), p.Count)

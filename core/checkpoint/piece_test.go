@@ -58,10 +58,13 @@ func TestPiecesMakeThePartitionAgain(t *testing.T) {
 		p.Save(&was)
 		write()
 		p.Save(&then)
+		for n := range i % 3 {
+			then.Gathered = append(then.Gathered, gatheredOf(s.Sparse, bellows.Clock(n), 2+n))
+		}
 		var g checkpoint.Giver
 		g.Take(&wire.Cut{Term: 1, Attempt: 1})
 		g.Cut(5)
-		g.Begin(bellows.PartitionRef{}, &mark, p, false, i&4 > 0, &image)
+		g.Begin(bellows.PartitionRef{}, &mark, p, false, i&4 > 0, &image, then.Gathered)
 		mark.Write(nil)
 		write()
 		mark.Keep(&image)
@@ -153,7 +156,7 @@ func TestWhatALaneSaysOfACut(t *testing.T) {
 		expect("when none is", &wire.Shard{Term: 3, Attempt: attempt})
 		expect("again")
 		g.Cut(commit)
-		g.Begin(bellows.PartitionRef{}, &m, p, false, false, nil)
+		g.Begin(bellows.PartitionRef{}, &m, p, false, false, nil, nil)
 	}
 	g.Fail("there is none")
 	expect("without a cut")
@@ -183,4 +186,18 @@ func TestWhatALaneSaysOfACut(t *testing.T) {
 	g.Fail("the disk is full")
 	expect("when it fails before the record", &wire.Shard{Term: 3, Attempt: 2, Reason: "the disk is full"})
 	begin(3, 2)
+}
+
+// gatheredOf returns deltas of some rows, or keys, that wait for a clock.
+func gatheredOf(sparse bool, clock bellows.Clock, rows int) store.Gathered {
+	g := store.Gathered{Clock: clock, Of: wire.Subtree{Index: 3, Items: bellows.Range{Begin: 1, End: 4}}}
+	for r := range rows {
+		if sparse {
+			g.Keys = append(g.Keys, bellows.Key(r+20))
+		} else {
+			g.Rows = append(g.Rows, uint32(r))
+		}
+		g.Values = append(g.Values, float32(r), float32(-r))
+	}
+	return g
 }

@@ -208,9 +208,13 @@ func (b *Book) Claims() []Claim {
 // Uncounted returns how many claims are out of a split.
 func (b *Book) Uncounted(s bellows.SplitID) int { return len(b.out[s]) }
 
-// Resume continues from the clocks that a saved run has completed.
-func (b *Book) Resume(complete []bellows.Clock) error {
-	if err := b.progress.Restore(complete, nil); err != nil {
+// Resume continues from the clocks that a saved run has completed, and the units of the next ones that count. The
+// claims of the rest are added by ClaimAll.
+func (b *Book) Resume(complete []bellows.Clock, open []bellows.Unit) error {
+	if planted.On("saved-units-forgotten") {
+		open = nil
+	}
+	if err := b.progress.Restore(complete, open); err != nil {
 		return err
 	}
 	for i, clock := range complete {
@@ -219,14 +223,8 @@ func (b *Book) Resume(complete []bellows.Clock) error {
 	return nil
 }
 
-// Restore continues from a saved state. The claims of the state are added by ClaimAll.
-func (b *Book) Restore(from *journal.Saved) error {
-	b.horizon = from.Horizon
-	if planted.On("saved-units-forgotten") {
-		return nil
-	}
-	return b.progress.Restore(from.Complete, from.Open)
-}
+// Restore continues, after Resume, from a saved state of a controller that is to be replaced.
+func (b *Book) Restore(from *journal.Saved) { b.horizon = from.Horizon }
 
 // Save adds to a saved state what the book knows.
 func (b *Book) Save(to *journal.Saved) {

@@ -55,7 +55,7 @@ func TestAClockIsDividedIntoClaims(t *testing.T) {
 // TestAClockWithoutItemsTrainsNothing dispatches clock 4, which has no items.
 func TestAClockWithoutItemsTrainsNothing(t *testing.T) {
 	b := newBook(t)
-	require.NoError(t, b.Resume([]bellows.Clock{3, 3}))
+	require.NoError(t, b.Resume([]bellows.Clock{3, 3}, nil))
 	b.dispatch(1, 0, 2)
 	if b.Outstanding() != 1 || b.Training() {
 		t.Errorf("%d out, training %v", b.Outstanding(), b.Training())
@@ -223,12 +223,12 @@ func TestABookIsSaved(t *testing.T) {
 		t.Fatalf("saved %+v", saved)
 	}
 	next := newBook(t)
-	expectError(t, next.Resume([]bellows.Clock{0}), "the saved run has 1 splits")
-	require.NoError(t, next.Resume(saved.Complete))
+	expectError(t, next.Resume([]bellows.Clock{0}, nil), "the saved run has 1 splits")
+	require.NoError(t, next.Resume(saved.Complete, saved.Open))
 	if next.Next(0) != 1 || next.Next(1) != 0 {
 		t.Errorf("resumes at clocks %d and %d", next.Next(0), next.Next(1))
 	}
-	require.NoError(t, next.Restore(&saved))
+	next.Restore(&saved)
 	if next.Horizon() != 2 || next.Next(0) != 1 {
 		t.Errorf("horizon %d", next.Horizon())
 	}
@@ -245,8 +245,7 @@ func TestABookIsSaved(t *testing.T) {
 	if next.Progress().Split(0) != 1 {
 		t.Errorf("split 0 is at clock %d", next.Progress().Split(0))
 	}
-	saved.Open = []bellows.Unit{unit(0, 5)}
-	if newBook(t).Restore(&saved) == nil {
+	if newBook(t).Resume(saved.Complete, []bellows.Unit{unit(0, 5)}) == nil {
 		t.Error("a unit is taken that cannot count")
 	}
 }

@@ -195,6 +195,10 @@ func (c *Closing) Count(t bellows.TableID, applied, dropped int64, l *audit.Ledg
 	c.counts.Ledgers[t].Add(l)
 }
 
+// CountCarried counts rows of deltas that came with the image of a saved job: the lane stands for the clients that have
+// sent them there.
+func (c *Closing) CountCarried(rows int64) { c.counts.Sent += rows }
+
 // Drop counts a part of a flush that never gets a number.
 func (c *Closing) Drop(one *wire.Missed) {
 	c.counts.Dropped += one.Rows

@@ -240,9 +240,7 @@ func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
 		if c.recovery == nil {
 			fx.notice(c.roster.NameLeaver(nowMillis, c.cfg.Times.Notice))
 		}
-		if c.awaitCut(fx) && !planted.On("released-unconcluded") {
-			c.conclude(fx) // what waited for it
-		}
+		c.awaitCut(fx)
 	}
 	var sentence string
 	var late *Outcome

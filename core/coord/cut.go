@@ -1,11 +1,8 @@
 package coord
 
 import (
-	"fmt"
-
 	"bellows"
 	"bellows/core/checkpoint"
-	"bellows/core/journal"
 	"bellows/link/wire"
 )
 
@@ -51,31 +48,12 @@ func (c *Controller) takeShard(from wire.Address, m *wire.Shard, fx *Effects) {
 
 // tryCut makes the record of a cut as soon as that is possible at the end of a step.
 func (c *Controller) tryCut(fx *Effects) {
-	if c.ending.Begun() || c.recovery != nil || !c.begun || c.claims.Outstanding() == 0 || !c.cut.Ready(c.claims.Progress(), c.nowMillis) {
+	if c.ending.Begun() || c.recovery != nil || !c.begun || c.claims.Outstanding() == 0 || !c.cut.Ready() {
 		return
 	}
 	c.control(bellows.Control{Kind: bellows.CutTables})
 	saved, _ := c.Save()
 	c.cut.Store(saved, c.roster.Route().Partitions(), c.nowMillis)
-	c.releaseHeld(fx)
-}
-
-// holds keeps a flush from its number that would leave something half gathered at the record of a cut, and reports
-// whether it did.
-func (c *Controller) holds(a journal.Arrival, fx *Effects) bool {
-	if c.ending.Begun() {
-		return false
-	}
-	held, giveUp := c.cut.Hold(a, c.claims.Outstanding(), c.agenda.Staleness(), c.nowMillis)
-	c.giveUpCut(giveUp, fx)
-	return held
-}
-
-// releaseHeld numbers the flushes that have waited, in the order in which they came.
-func (c *Controller) releaseHeld(fx *Effects) {
-	for _, a := range c.cut.Release() {
-		c.takeDone(a.From, a.Done, fx)
-	}
 }
 
 // CutKept says that a cut is safe. Lanes forget what they hold of it, and are asked whether they all have its
@@ -114,28 +92,7 @@ func (c *Controller) giveUpCut(reason string, fx *Effects) {
 		fx.Notices = append(fx.Notices, done.Reason)
 		c.cut.Cancel(c.roster.Lanes(), &fx.Outbox)
 	}
-	c.releaseHeld(fx)
 }
 
-// awaitCut gives up a cut that does not get on, and reports whether it has.
-func (c *Controller) awaitCut(fx *Effects) (givenUp bool) {
-	lacking := ""
-	if c.cut.Holding() {
-		lacking = c.lacking()
-	}
-	reason := c.cut.Overdue(c.nowMillis, lacking)
-	c.giveUpCut(reason, fx)
-	return reason != ""
-}
-
-// lacking names the task that keeps what is half gathered from being whole.
-func (c *Controller) lacking() string {
-	progress := c.claims.Progress()
-	behind := progress.Slowest()
-	if list := progress.Open(); len(list) > 0 {
-		behind = list[0].Split
-	}
-	split, clock := c.claims.Culprit(behind, progress.Split(behind)+1, c.roster.Route(), c.nowMillis,
-		2*c.cfg.Times.Notice)
-	return fmt.Sprintf("split %d clock %d on node %d", split, clock, c.roster.Route().Node(split))
-}
+// awaitCut gives up a cut that does not get on.
+func (c *Controller) awaitCut(fx *Effects) { c.giveUpCut(c.cut.Overdue(c.nowMillis), fx) }

@@ -42,9 +42,6 @@ func (c *Controller) takeDone(from wire.Address, m *wire.Done, fx *Effects) {
 		}
 		return
 	}
-	if c.holds(journal.Arrival{From: from, Done: m}, fx) {
-		return
-	}
 	if postponed, err := c.claims.Postpone(journal.Arrival{From: from, Done: m}); postponed {
 		if err != nil {
 			c.end(&Outcome{Kind: bellows.Lost, Reason: err.Error()}, fx)

@@ -64,7 +64,6 @@ func (c *machines) drain() {
 // record gives a flush its number. From here on it counts, whichever nodes are lost.
 func (c *machines) record(m *wire.Done, fx *Effects) {
 	c.log.AppendFlush(m, c.roster.Lanes(), &fx.Outbox)
-	c.cut.Gather(m.Pairs, m.Results, c.agenda.Staleness())
 	c.roster.AddSent(m.Flush.Client, m.Sent)
 	c.log.AddVisits(m.Results, &fx.Told)
 }

@@ -51,7 +51,6 @@ func (c *training) replay(fx *Effects) *Outcome {
 // replayFlush takes the record of a flush that counts.
 func (c *training) replayFlush(one *wire.Record, fx *Effects) *Outcome {
 	c.log.Replay(one)
-	c.cut.Gather(one.Pairs, one.Results, c.agenda.Staleness())
 	c.roster.AddSent(one.Flush.Client, one.Sent)
 	if c.tells(0) {
 		c.log.AddVisits(one.Results, &fx.Told)

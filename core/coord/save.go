@@ -30,7 +30,7 @@ func (c *machines) Save() (Saved, bool) {
 	if c.log.Number() == 0 || !c.begun || c.ending.Begun() {
 		return Saved{}, false
 	}
-	s := Saved{State: c.state(), Gathered: c.cut.Gathered()}
+	s := Saved{State: c.state()}
 	c.log.Save(&s)
 	c.roster.Save(&s)
 	c.claims.Save(&s)
@@ -58,21 +58,18 @@ func (c *machines) restore(s Saved) error {
 		return nil
 	}
 	c.agenda.Restore(&s)
-	if err := c.claims.Restore(&s); err != nil {
-		return err
-	}
+	c.claims.Restore(&s)
 	if err := c.roster.Restore(&s, c.nowMillis); err != nil {
 		return err
 	}
 	c.log.Restore(&s)
-	c.cut.Restore(s.Gathered)
 	c.claims.ClaimAll(s.Out, c.roster.Route(), false)
 	return nil
 }
 
 // Resume continues a job from a saved state instead of its beginning; call it before Start.
 func (c *machines) Resume(s State) error {
-	if err := c.claims.Resume(s.Complete); err != nil {
+	if err := c.claims.Resume(s.Complete, s.Open); err != nil {
 		return err
 	}
 	if err := c.cfg.Driver.Restore(s.Driver); err != nil {

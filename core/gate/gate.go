@@ -168,13 +168,3 @@ func (p *Progress) Restore(complete []bellows.Clock, open []bellows.Unit) error 
 	}
 	return nil
 }
-
-// Slowest returns the split that has completed the fewest clocks, and of several the first.
-func (p *Progress) Slowest() (s bellows.SplitID) {
-	for i := range p.splits {
-		if p.splits[i].complete < p.splits[s].complete {
-			s = bellows.SplitID(i)
-		}
-	}
-	return s
-}

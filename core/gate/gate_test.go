@@ -151,17 +151,3 @@ func TestAdmits(t *testing.T) {
 		}
 	}
 }
-
-// TestSlowest compares the clocks of splits.
-func TestSlowest(t *testing.T) {
-	for _, c := range []struct {
-		complete []bellows.Clock
-		want     bellows.SplitID
-	}{{[]bellows.Clock{2, 2, 2}, 0}, {[]bellows.Clock{2, 1, 0}, 2}, {[]bellows.Clock{2, 1, 1}, 1}} {
-		p := gate.NewProgress(3, func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{} })
-		require.NoError(t, p.Restore(c.complete, nil))
-		if got := p.Slowest(); got != c.want {
-			t.Errorf("%v: split %d, want %d", c.complete, got, c.want)
-		}
-	}
-}

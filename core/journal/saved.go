@@ -16,6 +16,7 @@ type Out struct {
 // State is what a controller must know to continue a job elsewhere, besides the tables.
 type State struct {
 	Complete []bellows.Clock // per split, the last clock it completed
+	Open     []bellows.Unit  // that count, of the next clocks
 	Queue    []wire.Task     // dispatched by the driver and not begun
 	Driver   []float64
 	// Staleness is what the driver changed, in order.
@@ -34,9 +35,7 @@ type Saved struct {
 	Sent     [][]audit.Sent    // by client: what its records have of each table
 	Leaving  []bellows.Control // removals of actors, where no successor has their counts yet
 	Whole    []bellows.Control // the changes that rebuild the route; none: it is the job's first
-	Open     []bellows.Unit    // that count, of clocks that are not complete
 	Counted  gate.Counted
 	Horizon  bellows.Clock
-	Gathered bellows.Clock
 	Draining bool
 }

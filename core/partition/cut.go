@@ -8,6 +8,7 @@ import (
 	"bellows/core/delta"
 	"bellows/core/planted"
 	"bellows/core/store"
+	"bellows/link/wire"
 )
 
 // cut gives the partition away as it was at a record, while it changes (package checkpoint): a
@@ -58,7 +59,7 @@ func (p *Partition) Cut(number bellows.CommitNumber) {
 	case p.awaited:
 		p.backlog.early = append(p.backlog.early, mark)
 	case p.Leases.Exclusive() && !planted.On("cut-leased"):
-		p.cutLeased()
+		p.cutLeased(number)
 	case len(p.backlog.deferred) > 0 && !planted.On("cut-deferred-late"):
 		p.backlog.deferred = append(p.backlog.deferred, mark)
 	default:
@@ -68,7 +69,7 @@ func (p *Partition) Cut(number bellows.CommitNumber) {
 
 // cutNow gives the partition away as it is now.
 func (p *Partition) cutNow(number bellows.CommitNumber) {
-	p.cut.begin(p.Ref, p.State.store, false)
+	p.cut.begin(p.Ref, p.State.store, false, p.backlog.gathered(number, bellows.NoClock, p.State.store.Rows()))
 	p.Log.note(Change{Kind: Cut, Commit: number})
 }
 
@@ -76,13 +77,43 @@ func (p *Partition) cutNow(number bellows.CommitNumber) {
 // nothing has copied the rows before.
 func (p *Partition) HidesFromCuts() bool { return p.Torn() && p.cut.mark.Before() == nil }
 
-// begin gives rows away as the state of a partition. still: nothing writes to them.
-func (c *cut) begin(ref bellows.PartitionRef, rows *store.Partition, still bool) {
-	c.giver.Begin(ref, &c.mark, rows, still, c.state.kept, &c.state.image)
+// begin gives rows away as the state of a partition, with the deltas that are gathered for open clocks. still: nothing
+// writes to the rows.
+func (c *cut) begin(ref bellows.PartitionRef, rows *store.Partition, still bool, gathered []store.Gathered) {
+	c.giver.Begin(ref, &c.mark, rows, still, c.state.kept, &c.state.image, gathered)
+}
+
+// gathered returns copies of the chunks that count by the record of a cut and wait for clocks after one. Their memory
+// is their clients' until they are applied. The cut may come after leases, so that later chunks are there too
+// (TestCutHasGatheredChunks).
+func (b *backlog) gathered(cut bellows.CommitNumber, after bellows.Clock, rows int) (list []store.Gathered) {
+	for i := range b.open {
+		e := &b.open[i]
+		if e.Number > cut || e.Clock <= after || planted.On("half-forgotten-at-cut") {
+			continue
+		}
+		c := e.Chunk
+		if len(c.Values) == 0 {
+			continue // it adds nothing
+		}
+		one := store.Gathered{Clock: e.Clock, Of: c.Subtree, Values: slices.Clone(c.Values)}
+		switch {
+		case c.Keys != nil:
+			one.Keys = slices.Clone(c.Keys)
+		case c.Rows != nil:
+			one.Rows = slices.Clone(c.Rows)
+		default:
+			for row := range rows {
+				one.Rows = append(one.Rows, uint32(row))
+			}
+		}
+		list = append(list, one)
+	}
+	return list
 }
 
 // cutLeased gives away what the partition would be if its exclusive lease had not begun.
-func (p *Partition) cutLeased() {
+func (p *Partition) cutLeased(number bellows.CommitNumber) {
 	was := p.cut.mark.Before()
 	if p.cut.giver.At() > 0 && (p.Leases.remote || was == nil && planted.On("cut-old-lease")) {
 		was = p.State.store.Clone()
@@ -100,7 +131,29 @@ func (p *Partition) cutLeased() {
 			p.backlog.sumInto(was, e.Clock)
 		}
 	}
-	p.cut.begin(p.Ref, was, true)
+	p.cut.begin(p.Ref, was, true, p.backlog.gathered(number, p.backlog.reached, was.Rows()))
+}
+
+// Load replaces the state by an image, as State.Load does, and takes the deltas that were gathered for open clocks
+// there. No client of this job sends them: the audit counts them as sent by the lane (TestCutHasGatheredChunks).
+func (p *Partition) Load(im *store.Image) error {
+	if err := p.State.Load(im); err != nil {
+		return err
+	}
+	for i := range im.Gathered {
+		g := &im.Gathered[i]
+		f := &copied{chunk: wire.Chunk{Pair: p.Pair(), Subtree: g.Of, Rows: g.Rows, Keys: g.Keys, Values: g.Values}}
+		if g.Keys != nil {
+			rows, err := p.State.Reserve(g.Keys, nil)
+			if err != nil {
+				return err
+			}
+			f.chunk.Rows = rows
+		}
+		p.backlog.wait(Entry{Flush: f, Chunk: &f.chunk, Clock: g.Clock})
+		p.Ledger.carry(&f.chunk, g.Clock)
+	}
+	return nil
 }
 
 // sumInto applies the sums of clocks to a copy. The chunks stay in the backlog, and nothing is counted.

@@ -48,7 +48,9 @@ func (fx *Effects) send(to wire.Address, m wire.Message) {
 // partition is the partition's own.
 func (fx *Effects) apply(f Flush) {
 	if c, ok := f.(*copied); ok {
-		wire.Free(c.piece)
+		if c.piece != nil { // else it came with an image
+			wire.Free(c.piece)
+		}
 		return
 	}
 	fx.Applied = append(fx.Applied, f)

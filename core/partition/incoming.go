@@ -24,10 +24,11 @@ type Incoming struct {
 // Served reports whether the partition has come here whole.
 func (n *Incoming) Served() bool { return n.served }
 
-// copied is a chunk that the lane which had the partition has taken. That lane answers its client.
+// copied is a chunk that the lane which had the partition has taken. That lane answers its client. Or it came with the
+// image of a saved job, and no client waits for it.
 type copied struct {
 	chunk wire.Chunk
-	piece *wire.Piece
+	piece *wire.Piece // nil: it came with an image
 }
 
 // ID returns no name: nothing here knows the flush.

@@ -4,6 +4,7 @@ import (
 	"bellows"
 	"bellows/core/audit"
 	"bellows/core/delta"
+	"bellows/core/planted"
 	"bellows/core/store"
 	"bellows/link/wire"
 )
@@ -20,6 +21,8 @@ type Ledger struct {
 	taken   audit.Sum     // chunks that were given to the store or taken into sums; slabs at the end of leases
 	yielded audit.Sum     // chunks and sums of them that were given to the store
 	joined  int64         // rows that became part of others in sums
+	carried audit.Sum     // chunks that came with an image
+	rows    int64         // of these
 	before  store.Written // by the copy of the partition to this lane, which counts elsewhere
 }
 
@@ -46,6 +49,20 @@ func (g *Ledger) After(c *Change) {
 
 // take adds a chunk, alone in a buffer, before it becomes part of a sum.
 func (g *Ledger) take(b *delta.Buffer) { g.taken += g.store.Bits(b.Chunk()) }
+
+// carry counts a chunk that came with an image, as if the lane had sent it.
+func (g *Ledger) carry(c *wire.Chunk, clock bellows.Clock) {
+	if planted.On("half-uncounted") {
+		return
+	}
+	g.rows += int64(len(c.Values) / g.width)
+	if g.Sample.Has(clock) {
+		g.carried += g.chunk(c)
+	}
+}
+
+// Carried returns how many rows of deltas came with an image. Their bits are in the ledger of Count, as sent.
+func (g *Ledger) Carried() int64 { return g.rows }
 
 // chunk returns the sum over a chunk as its client made it: by keys where it has keys.
 func (g *Ledger) chunk(c *wire.Chunk) audit.Sum {
@@ -78,6 +95,7 @@ func (p *Partition) Count() (l audit.Ledger, applied, dropped int64) {
 			}
 		}
 	}
+	l.Sent = g.carried
 	l.Taken, l.Yielded, l.Written = g.taken, g.yielded, w.Bits-g.before.Bits
 	return l, w.Rows - g.before.Rows + g.joined, dropped
 }

@@ -72,7 +72,8 @@ func TestKeysAsync(t *testing.T) {
 	s.end(controller)
 	s.endClients()
 	s.state(ref(3, 0))
-	fmt.Fprintf(&s.text, "kept: %v\n", s.lane.Kept(ref(3, 0).Ref))
+	kept := s.lane.Kept(ref(3, 0).Ref)
+	fmt.Fprintf(&s.text, "kept: &{%v %v %v}\n", kept.Keys, kept.Values, kept.Slots)
 	s.check()
 }
 

@@ -30,4 +30,5 @@ func countMissed(ending *closing.Closing, list []wire.Missed, clients *fence.Cli
 func countPartition(ending *closing.Closing, p *partition.Partition) {
 	ledger, applied, dropped := p.Count()
 	ending.Count(p.Ref.Table, applied, dropped, &ledger)
+	ending.CountCarried(p.Ledger.Carried())
 }

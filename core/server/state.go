@@ -16,7 +16,7 @@ type TasksEnded struct{ wire.Local }
 // that the lane was given while the job runs, which is served then from the next step on.
 func (l *Lane) Load(ref bellows.PartitionRef, im *store.Image) error {
 	p := l.shard.Lookup(ref)
-	err := p.State.Load(im)
+	err := p.Load(im)
 	if p.Awaited() {
 		var nobody wire.Outbox
 		l.carry(l.cfg.Self, l.shard.Settle(p, &l.fx), &nobody)

@@ -56,8 +56,10 @@ func (v *view) LoadKept(ref bellows.PartitionRef, im *store.Image) {
 	v.shard.Lookup(ref).State.LoadKept(im)
 }
 
-// Resume continues after the clocks that a saved run had completed.
-func (v *view) Resume(complete []bellows.Clock) error { return v.shard.Resume(complete) }
+// Resume continues after the clocks that a saved run had completed, and the units of the next ones that counted there.
+func (v *view) Resume(complete []bellows.Clock, open []bellows.Unit) error {
+	return v.shard.Resume(complete, open)
+}
 
 // Partition returns the state of a partition that the lane owns, when the job is over and no task runs any more. It
 // fails for one under an exclusive lease that never ended: its values are neither before nor after.

@@ -82,12 +82,12 @@ func (s *Shard) Begin(m *wire.Begin) error {
 	return s.progress.Restore(m.Complete, m.Open)
 }
 
-// Resume continues after the clocks that a saved run had completed.
-func (s *Shard) Resume(complete []bellows.Clock) error {
+// Resume continues after the clocks that a saved run had completed, and the units of the next ones that counted there.
+func (s *Shard) Resume(complete []bellows.Clock, open []bellows.Unit) error {
 	if planted.On("resumed-at-zero") {
 		return nil
 	}
-	err := s.progress.Restore(complete, nil)
+	err := s.progress.Restore(complete, open)
 	for _, p := range s.owned {
 		p.Resume(s.progress.Complete())
 	}

@@ -18,6 +18,7 @@ import (
 	"bellows/core/audit"
 	"bellows/core/planted"
 	"bellows/core/rule"
+	"bellows/link/wire"
 	"bellows/table"
 )
 
@@ -194,6 +195,17 @@ type Image struct {
 	Keys   []bellows.Key // of a sparse table: those of the rows, ascending; else nil
 	Values []float32     // row after row
 	Slots  [][]float32
+	// Gathered are the deltas that count and wait for the rest of their clock. They are no part of the rows yet.
+	Gathered []Gathered
+}
+
+// Gathered is a sum of deltas of a clock that is not complete: those of some splits, or of some units of a split.
+type Gathered struct {
+	Clock  bellows.Clock
+	Of     wire.Subtree
+	Rows   []uint32      // of a dense table
+	Keys   []bellows.Key // of a sparse table
+	Values []float32
 }
 
 // Save copies the state into an image, reusing its memory where it fits. Nothing may be applied

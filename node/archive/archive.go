@@ -253,6 +253,9 @@ func (a *Archive) Partition(ctx context.Context, m *Manifest, ref bellows.Partit
 		images[keptImage] = s.empty()
 	}
 	err = a.read(ctx, e, !m.summed, func(image uint32, rows int, b []byte) error {
+		if image == gathered {
+			return s.takeSum(images[liveImage], rows, b)
+		}
 		if images[image] == nil {
 			return errors.New("it has what was kept, and its manifest does not say so")
 		}

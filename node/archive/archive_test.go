@@ -43,8 +43,27 @@ func refs() []bellows.PartitionRef {
 		{Table: 1, Partition: 1}}
 }
 
-// image returns a partition as some commit has left it.
+// image returns a partition as some commit has left it. If one has changed it, deltas wait for their clock.
 func image(ref bellows.PartitionRef, changed bellows.CommitNumber) *store.Image {
+	im := rows(ref, changed)
+	if changed == 0 || len(im.Values) == 0 {
+		return im
+	}
+	unit := wire.Subtree{Index: 5, Items: bellows.Range{Begin: 2, End: 7}}
+	g := store.Gathered{Clock: bellows.Clock(changed), Of: unit, Values: im.Values[:tables[ref.Table].Width]}
+	if im.Keys != nil {
+		g.Keys = im.Keys[:1]
+	} else {
+		g.Rows = []uint32{1}
+	}
+	next := g
+	next.Of = wire.Subtree{Level: 2, Index: 3}
+	im.Gathered = []store.Gathered{g, next}
+	return im
+}
+
+// rows returns the rows of an image.
+func rows(ref bellows.PartitionRef, changed bellows.CommitNumber) *store.Image {
 	x := float32(100*ref.Table) + 10*float32(ref.Partition) + float32(changed)/8
 	if ref.Table == 0 {
 		rows := []int{1, 0, 2}[ref.Partition]
@@ -77,9 +96,8 @@ func (c *cut) state() *coord.Saved {
 			Args: []float64{math.Pi}}},
 		Out: []coord.Out{{Task: wire.Task{Unit: bellows.Unit{Split: 1, Clock: 3,
 			Items: bellows.Range{Begin: 3, End: 5}}}, Commit: 7}},
-		Staleness: []wire.Staleness{{Table: 1, Clocks: -3}}, Finishing: c.Era > 1},
-		Lost: []bellows.Control{{Kind: bellows.LoseClient, Node: 3, Lane: 2, Heir: 1, HeirLane: 4}},
-		Open: []bellows.Unit{{Split: 2}}, Gathered: 5}
+		Staleness: []wire.Staleness{{Table: 1, Clocks: -3}}, Finishing: c.Era > 1, Open: []bellows.Unit{{Split: 2}}},
+		Lost: []bellows.Control{{Kind: bellows.LoseClient, Node: 3, Lane: 2, Heir: 1, HeirLane: 4}}}
 }
 
 // life returns cuts that follow each other. The first partition of each table never changes, the others with every cut.
@@ -146,7 +164,8 @@ func holds(t *testing.T, a *archive.Archive, m *archive.Manifest, want *cut) {
 	}
 	same := func(im, was *store.Image) bool {
 		return slices.Equal(im.Keys, was.Keys) && (im.Keys == nil) == (was.Keys == nil) &&
-			slices.Equal(im.Values, was.Values) && slices.EqualFunc(im.Slots, was.Slots, slices.Equal)
+			slices.Equal(im.Values, was.Values) && slices.EqualFunc(im.Slots, was.Slots, slices.Equal) &&
+			reflect.DeepEqual(im.Gathered, was.Gathered)
 	}
 	for _, ref := range refs() {
 		live, kept, err := a.Partition(t.Context(), m, ref)

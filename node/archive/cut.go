@@ -75,6 +75,9 @@ func (c *Cut) Put(ctx context.Context, ref bellows.PartitionRef, live, kept *sto
 	if err == nil && kept != nil {
 		err = s.put(kept, true)
 	}
+	if err == nil {
+		err = s.putSums(live.Gathered)
+	}
 	if err != nil {
 		s.GiveUp()
 		return err

@@ -8,6 +8,7 @@ import (
 	"bellows"
 	"bellows/core/rule"
 	"bellows/core/store"
+	"bellows/link/wire"
 	"bellows/table"
 )
 
@@ -45,8 +46,57 @@ func (s *mold) bytes(rows int) int64 {
 	return int64(rows) * n
 }
 
+// sumBytes returns the size of a number of rows in a block of deltas.
+func (s *mold) sumBytes(rows int) int64 {
+	n := int64(4 + 4*s.widths[0])
+	if s.sparse {
+		n += 4
+	}
+	return sumBytes + int64(rows)*n
+}
+
+// takeSum adds the rows of a block of deltas to those of an image.
+func (s *mold) takeSum(im *store.Image, rows int, b []byte) error {
+	one := store.Gathered{Clock: bellows.Clock(order.Uint32(b))}
+	index, level := order.Uint32(b[4:]), order.Uint32(b[8:])
+	begin, end := order.Uint64(b[12:]), order.Uint64(b[20:])
+	if one.Clock < 0 || level > 32 || uint64(index)>>(32-level) != 0 || begin > end || end > math.MaxInt ||
+		end > begin && level > 0 || rows == 0 {
+		return fmt.Errorf("%d rows of deltas of clock %d, subtree %d of level %d, items %d to %d", rows, one.Clock,
+			index, level, begin, end)
+	}
+	one.Of = wire.Subtree{Level: uint8(level), Index: index, Items: bellows.Range{Begin: int(begin), End: int(end)}}
+	last := len(im.Gathered) - 1
+	if last < 0 || im.Gathered[last].Clock != one.Clock || im.Gathered[last].Of != one.Of {
+		im.Gathered = append(im.Gathered, one)
+		last++
+	}
+	g := &im.Gathered[last]
+	b = b[sumBytes:]
+	have, fixed := s.fixed()
+	for range rows {
+		if s.sparse {
+			k := bellows.Key(order.Uint64(b))
+			if s.cut.FindKey(k) != s.part {
+				return fmt.Errorf("the key %d of deltas is not of its partition", k)
+			}
+			g.Keys, b = append(g.Keys, k), b[8:]
+			continue
+		}
+		r := order.Uint32(b)
+		if fixed && int64(r) >= int64(have) {
+			return fmt.Errorf("row %d of deltas, and the partition has %d", r, have)
+		}
+		g.Rows, b = append(g.Rows, r), b[4:]
+	}
+	for range rows * s.widths[0] {
+		g.Values, b = append(g.Values, math.Float32frombits(order.Uint32(b))), b[4:]
+	}
+	return nil
+}
+
 // most returns the maximum size of the rows of a block.
-func (s *mold) most() int64 { return max(blockMost, s.bytes(1)) }
+func (s *mold) most() int64 { return max(blockMost, s.bytes(1), s.sumBytes(1)) }
 
 // empty returns an image without content. A sparse one has a list of keys, even if it is empty.
 func (s *mold) empty() *store.Image {

@@ -31,14 +31,22 @@ import (
 // values, row after row, and then those of each slot of the rule; and the CRC-32C of all these, continued from the
 // previous sum, so that exchanged or missing blocks show. The job's table decides how many bytes a row has, not the
 // shard. The last block has image 2^32-1 and no rows. The SHA-256 in the manifest covers the bytes after the header.
+//
+// Blocks of image 2 have deltas that are gathered for a clock that is not complete. After the number of rows they have
+// the clock, the index and the level of the subtree, and the first and the end of the items of a part of a clock (8 bytes
+// each; else 0). The numbers of the rows follow, 4 bytes each, or keys, and then the values. Consecutive blocks of one
+// clock and subtree are one sum. Version 1 has no such blocks.
 const (
 	shardMagic   = "bellowsc"
-	shardVersion = 1
+	shardVersion = 2
+	shardFirst   = 1 // the oldest version that is read
 	headerBytes  = 68
+	sumBytes     = 28       // of a block of deltas, before its rows
 	pieceValues  = 64 << 10 // of a block as Put writes it, where rows are not longer
 	blockMost    = 1 << 20  // bytes of a block's rows, unless one row has more
 	liveImage    = 0
 	keptImage    = 1
+	gathered     = 2
 	endOfImages  = math.MaxUint32
 )
 
@@ -54,10 +62,11 @@ type stamp struct {
 	ref bellows.PartitionRef
 }
 
-func (s *stamp) bytes() []byte {
+// bytes returns the header of a shard in a version of the format.
+func (s *stamp) bytes(version uint32) []byte {
 	b := make([]byte, 0, headerBytes)
 	b = append(b, shardMagic...)
-	b = order.AppendUint32(b, shardVersion)
+	b = order.AppendUint32(b, version)
 	b = append(b, s.job[:]...)
 	b = order.AppendUint32(b, uint32(s.Era))
 	b = order.AppendUint32(b, uint32(s.ref.Table))
@@ -79,6 +88,7 @@ type Shard struct {
 	of    *[]byte // blocks has given it; nil: it has it again
 	rows  [2]int  // so far, by image
 	came  [2]bool
+	sums  bool   // deltas that are gathered have come
 	sum   uint32 // of the blocks so far
 	err   error  // the first
 }
@@ -101,7 +111,7 @@ func (a *Archive) Create(ctx context.Context, at At, ref bellows.PartitionRef) (
 	s := &Shard{entry: e, mold: a.moldOf(ref), to: to, whole: sha256.New(), of: blocks.Get().(*[]byte)}
 	s.b = *s.of
 	head := e.stamp(a.id)
-	s.write(head.bytes())
+	s.write(head.bytes(shardVersion))
 	s.whole.Reset()
 	return s, nil
 }
@@ -143,10 +153,13 @@ func (s *Shard) write(b []byte) {
 
 // Add writes the next piece.
 func (s *Shard) Add(p *Piece) error {
+	if p.Gathered {
+		return s.addSum(p)
+	}
 	i := bit(p.Kept)
 	if p.First != s.rows[i] || len(p.Values) != p.Count*s.mold.row || s.mold.sparse && len(p.Keys) != p.Count ||
 		!s.mold.sparse && len(p.Keys) > 0 ||
-		i == liveImage && s.came[keptImage] || s.mold.bytes(p.Count) > s.mold.most() {
+		i == liveImage && s.came[keptImage] || s.sums || s.mold.bytes(p.Count) > s.mold.most() {
 		return s.fail(bellows.Errorf(bellows.Bug, "write checkpoint", s.entry.Name,
 			"a piece of %d rows at row %d, with %d keys and %d values, does not follow %d rows", p.Count, p.First,
 			len(p.Keys), len(p.Values), s.rows[i]))
@@ -154,6 +167,41 @@ func (s *Shard) Add(p *Piece) error {
 	s.rows[i] += p.Count
 	s.came[i] = true
 	s.block(uint32(i), p)
+	return s.err
+}
+
+// addSum writes a piece of deltas that are gathered.
+func (s *Shard) addSum(p *Piece) error {
+	named := len(p.Rows)
+	if s.mold.sparse {
+		named = len(p.Keys)
+	}
+	width := s.mold.widths[0]
+	if p.Count < 1 || named != p.Count || len(p.Values) != p.Count*width || !s.came[liveImage] ||
+		s.mold.sumBytes(p.Count) > s.mold.most() {
+		return s.fail(bellows.Errorf(bellows.Bug, "write checkpoint", s.entry.Name,
+			"a piece of %d rows of deltas, with %d rows, %d keys and %d values", p.Count, len(p.Rows), len(p.Keys),
+			len(p.Values)))
+	}
+	s.sums = true
+	b := order.AppendUint32(s.b[:0], gathered)
+	b = order.AppendUint32(b, uint32(p.Count))
+	b = order.AppendUint32(b, uint32(p.Clock))
+	b = order.AppendUint32(b, p.Of.Index)
+	b = order.AppendUint32(b, uint32(p.Of.Level))
+	b = order.AppendUint64(b, uint64(p.Of.Items.Begin))
+	b = order.AppendUint64(b, uint64(p.Of.Items.End))
+	for _, r := range p.Rows {
+		b = order.AppendUint32(b, r)
+	}
+	for _, k := range p.Keys {
+		b = order.AppendUint64(b, uint64(k))
+	}
+	for _, v := range p.Values {
+		b = order.AppendUint32(b, math.Float32bits(v))
+	}
+	s.b = b
+	s.seal()
 	return s.err
 }
 
@@ -193,8 +241,12 @@ func (s *Shard) seal() {
 
 // again writes a block as another shard has it.
 func (s *Shard) again(image uint32, rows int, b []byte) error {
-	s.rows[image] += rows
-	s.came[image] = true
+	if image == gathered {
+		s.sums = true
+	} else {
+		s.rows[image] += rows
+		s.came[image] = true
+	}
 	s.b = order.AppendUint32(order.AppendUint32(s.b[:0], image), uint32(rows))
 	s.b = append(s.b, b...)
 	s.seal()
@@ -261,6 +313,30 @@ func (s *Shard) put(im *store.Image, kept bool) error {
 	return nil
 }
 
+// putSums writes deltas that are gathered, in pieces.
+func (s *Shard) putSums(list []store.Gathered) error {
+	width := s.mold.widths[0]
+	step := max(1, pieceValues/width)
+	for i := range list {
+		g := &list[i]
+		rows := len(g.Values) / width
+		for first := 0; first < rows; first += step {
+			end := min(first+step, rows)
+			p := Piece{Gathered: true, Clock: g.Clock, Of: g.Of, First: first, Count: end - first,
+				Values: g.Values[first*width : end*width]}
+			if s.mold.sparse {
+				p.Keys = g.Keys[first:end]
+			} else {
+				p.Rows = g.Rows[first:end]
+			}
+			if err := s.Add(&p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // piece returns a number of rows of an image: in its own memory if rows have no slots, else in memory that is used
 // again.
 func (s *mold) piece(im *store.Image, kept bool, first, rows int, values []float32) Piece {
@@ -289,6 +365,8 @@ type shardReader struct {
 	rest int64 // bytes that are to follow
 	sum  uint32
 	b    []byte
+
+	version uint32
 }
 
 func damaged(at int64, format string, args ...any) error {
@@ -319,11 +397,15 @@ func (r *shardReader) header(want *stamp) error {
 	if err := r.take(0, headerBytes); err != nil {
 		return err
 	}
-	if string(r.b) == string(want.bytes()) {
+	version := order.Uint32(r.b[8:])
+	known := version >= shardFirst && version <= shardVersion
+	if known && string(r.b) == string(want.bytes(version)) {
+		r.version = version
 		return nil
 	}
-	if string(r.b[:8]) == shardMagic && order.Uint32(r.b[8:]) != shardVersion {
-		return fmt.Errorf("its format is version %d, and this program reads %d", order.Uint32(r.b[8:]), shardVersion)
+	if string(r.b[:8]) == shardMagic && !known {
+		return fmt.Errorf("its format is version %d, and this program reads %d to %d", version, shardFirst,
+			shardVersion)
 	}
 	return damaged(0, "its header is not that of %v at record %d of era %d of this job", want.ref, want.Commit,
 		want.Era)
@@ -340,7 +422,14 @@ func (r *shardReader) read(s *mold, take func(image uint32, rows int, b []byte) 
 		}
 		image, rows := order.Uint32(r.b), int(order.Uint32(r.b[4:]))
 		n := s.bytes(rows)
-		if n > s.most() || image == endOfImages && rows > 0 || image > keptImage && image != endOfImages ||
+		if image == gathered && r.version > 1 {
+			n = s.sumBytes(rows)
+		}
+		newest := uint32(keptImage)
+		if r.version > 1 {
+			newest = gathered
+		}
+		if n > s.most() || image == endOfImages && rows > 0 || image > newest && image != endOfImages ||
 			image < last || !any && image != liveImage {
 			return false, damaged(from, "a block of %d rows of image %d, of at most %d bytes, follows one of image %d",
 				rows, image, s.most(), last)
@@ -356,9 +445,9 @@ func (r *shardReader) read(s *mold, take func(image uint32, rows int, b []byte) 
 			if r.rest > 0 {
 				return false, damaged(r.at, "%d bytes follow its end", r.rest)
 			}
-			return last == keptImage, nil
+			return kept, nil
 		}
-		last, any = image, true
+		last, any, kept = image, true, kept || image == keptImage
 		if err := take(image, rows, r.b[8:end]); err != nil {
 			return false, damaged(from, "%v", err)
 		}

@@ -14,7 +14,10 @@ import (
 )
 
 // stateMagic begins the bytes of a controller's state; its last byte is the version of the format.
-const stateMagic = "bellowsq\x02"
+const stateMagic = "bellowsq\x03"
+
+// stateBefore begins a state of the version before, which has one more clock: it was cut between clocks.
+const stateBefore = "bellowsq\x02"
 
 // encodeState encodes a saved controller: the state from which another attempt starts, and from which another
 // controller of the same attempt continues. All numbers are little-endian; a list is its length as 32 bits, then its
@@ -36,7 +39,6 @@ func encodeState(s *coord.Saved) []byte {
 	unitLists.put(&e, s.Open)
 	recorded.put(&e, s.Counted.List())
 	e.word(uint32(s.Horizon))
-	e.word(uint32(s.Gathered))
 	e.word(uint32(bit(s.Draining)))
 	return e.b
 }
@@ -44,7 +46,8 @@ func encodeState(s *coord.Saved) []byte {
 // decodeState reads what encodeState wrote. Memory is taken only for entries whose bytes are there.
 func decodeState(b []byte) (s coord.Saved, err error) {
 	d := &decoder{rest: b}
-	if string(d.take(len(stateMagic))) != stateMagic {
+	magic := string(d.take(len(stateMagic)))
+	if magic != stateMagic && magic != stateBefore {
 		d.fail("its state does not begin like one of this version")
 	}
 	s.Complete, s.Queue, s.Staleness, s.Driver, s.Out = clocks.get(d), tasks.get(d), lags.get(d), doubles.get(d),
@@ -54,7 +57,9 @@ func decodeState(b []byte) (s coord.Saved, err error) {
 	s.Lost, s.Sent, s.Leaving, s.Whole, s.Open = controls.get(d), words.get(d), controls.get(d), controls.get(d),
 		unitLists.get(d)
 	s.Counted.Load(recorded.get(d))
-	s.Horizon, s.Gathered = bellows.Clock(d.word()), bellows.Clock(d.word())
+	if s.Horizon = bellows.Clock(d.word()); magic == stateBefore {
+		d.word()
+	}
 	s.Draining = d.bit("neither that an interrupt was requested nor that none was")
 	if len(d.rest) > 0 {
 		d.fail(fmt.Sprintf("%d bytes follow the end of its state", len(d.rest)))

@@ -177,7 +177,7 @@ func (w *world) restore(c *cut) error {
 					return err
 				}
 			}
-			if err := l.Resume(c.Complete); err != nil {
+			if err := l.Resume(c.Complete, c.Open); err != nil {
 				return err
 			}
 		}

@@ -14,6 +14,9 @@ func (l *Ledger) Lossy(c *wire.Counts) error {
 	for _, n := range l.SentRows { // in any order: it is a sum
 		sent += n
 	}
+	for _, n := range l.carried {
+		sent += n
+	}
 	if c.Sent > sent || c.Applied+c.Dropped > sent {
 		return fmt.Errorf("audit: clients have sent %d row deltas; %d are said to be sent, %d applied, %d dropped", sent, c.Sent, c.Applied, c.Dropped)
 	}
@@ -58,13 +61,14 @@ func (l *Ledger) Closed(from wire.Address, m *wire.Counts, adopted []bellows.Con
 		own.Applied, own.Dropped, own.Sent = own.Applied-rows.Applied, own.Dropped-rows.Dropped, own.Sent-rows.Sent
 	}
 	l.left[from] = own
-	if own.Sent != 0 {
-		return fmt.Errorf("audit: the clients whose heir is %v sent %d row deltas less than it says", from, own.Sent)
+	carried := l.carried[from]
+	if own.Sent != carried {
+		return fmt.Errorf("audit: the clients whose heir is %v sent %d row deltas less than it says", from, own.Sent-carried)
 	}
-	if n := m.Applied + m.Dropped; n < came || n > came+late {
+	if came += carried; m.Applied+m.Dropped < came || m.Applied+m.Dropped > came+late {
 		return fmt.Errorf("audit: %d row deltas came to %v; it applied %d and dropped %d", came, from, m.Applied, m.Dropped)
 	}
-	if least, most := count(); m.Applied < least || m.Applied > most {
+	if least, most := count(); m.Applied < least || m.Applied > most+carried {
 		return fmt.Errorf("audit: of what came to %v, %d to %d row deltas count; it says that it applied %d", from, least, most, m.Applied)
 	}
 	return nil

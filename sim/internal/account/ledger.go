@@ -23,6 +23,7 @@ type Ledger struct {
 	SentRows map[bellows.NodeID]int64
 	LaneRows map[wire.Address]int64 // that came to a lane
 	LateRows map[wire.Address]int64 // also came to a lane, perhaps after it closed
+	carried  map[wire.Address]int64 // rows of deltas that a lane has loaded with images of a cut
 	Leases   []Out                  // per partition, by route.Number
 	sharing  map[sharer]int         // shared leases that are out
 	last     map[bellows.NodeID][]wire.Need
@@ -86,8 +87,11 @@ type Out struct {
 // NewLedger returns the empty account of a job with a route.
 func NewLedger(r *route.Route) Ledger {
 	return Ledger{route: r, Parts: map[PartAt]*entry{}, Done: map[bellows.FlushID]bool{}, SentRows: map[bellows.NodeID]int64{}, LaneRows: map[wire.Address]int64{}, LateRows: map[wire.Address]int64{},
-		Leases: make([]Out, r.Partitions()), last: map[bellows.NodeID][]wire.Need{}, sharing: map[sharer]int{}, left: map[wire.Address]wire.Counts{}, buried: map[parting]bool{}}
+		Leases: make([]Out, r.Partitions()), last: map[bellows.NodeID][]wire.Need{}, sharing: map[sharer]int{}, left: map[wire.Address]wire.Counts{}, carried: map[wire.Address]int64{}, buried: map[parting]bool{}}
 }
+
+// Carry notes that a lane has loaded deltas that were gathered at a cut. The lane counts them as sent.
+func (l *Ledger) Carry(lane wire.Address, rows int64) { l.carried[lane] += rows }
 
 // Sent takes a push on its way from its client. The same part may be sent again, after Room.
 func (l *Ledger) Sent(to wire.Address, m *wire.Push, now int64, width func(bellows.TableID) int) {

@@ -171,8 +171,19 @@ func (s *Shells) Done(d *coord.CutDone) {
 		if slices.ContainsFunc(c.Complete, func(clock bellows.Clock) bool { return clock != c.Complete[0] }) {
 			s.Hit("cut-between-clocks")
 		}
+		s.hitHalves(c)
 		s.Kept(c)
 	})
+}
+
+// hitHalves counts cuts in the middle of clocks: those with open units, and those with deltas that wait for their clock.
+func (s *Shells) hitHalves(c *Cut) {
+	if len(c.Open) > 0 {
+		s.Hit("cut-with-open-units")
+	}
+	if slices.ContainsFunc(c.live, func(im *store.Image) bool { return len(im.Gathered) > 0 }) {
+		s.Hit("cut-with-gathered-deltas")
+	}
 }
 
 func count(list []*store.Image, x *store.Image) (n int) {

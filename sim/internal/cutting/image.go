@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/core/coord"
 	"bellows/core/server"
 	"bellows/core/store"
 	"bellows/sim/internal/hostile"
@@ -20,7 +21,7 @@ type Image struct{ Live, Kept [][]store.Image }
 // Load gives a lane the partitions that it owns, and the clocks that were complete. Now and then it first offers a
 // damaged image or the clocks of a job of more splits, which the lane must refuse without a change. damaged counts the
 // images that it refused.
-func (im *Image) Load(l *server.Lane, owned iter.Seq[bellows.PartitionRef], cut func(bellows.TableID) table.Cut, complete []bellows.Clock, chances *rand.Rand) (damaged int, err error) {
+func (im *Image) Load(l *server.Lane, owned iter.Seq[bellows.PartitionRef], cut func(bellows.TableID) table.Cut, state *coord.State, chances *rand.Rand) (damaged int, err error) {
 	for ref := range owned {
 		live := &im.Live[ref.Table][ref.Partition]
 		if chances.IntN(4) == 0 {
@@ -39,10 +40,10 @@ func (im *Image) Load(l *server.Lane, owned iter.Seq[bellows.PartitionRef], cut 
 			l.LoadKept(ref, &im.Kept[ref.Table][ref.Partition])
 		}
 	}
-	if err := l.Resume(append(slices.Clone(complete), 0)); err == nil {
+	if err := l.Resume(append(slices.Clone(state.Complete), 0), state.Open); err == nil {
 		return damaged, fmt.Errorf("P1: it goes on from the clocks of a job of more splits")
 	}
-	return damaged, l.Resume(complete)
+	return damaged, l.Resume(state.Complete, state.Open)
 }
 
 // Still sees that what was kept of a partition is as it was.

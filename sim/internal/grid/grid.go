@@ -55,7 +55,7 @@ func Cells() (list []Cell) {
 // Cannot returns why a cell cannot be filled; "": it can.
 func (c Cell) Cannot() string {
 	switch p := c.Step; {
-	case p.Change == "cut" && c.Role == "target":
+	case (p.Change == "cut" || p.Change == "half cut") && c.Role == "target":
 		return "a cut goes to stores, which are no part of the job"
 	case p.Change == "follow" && c.Role == "target":
 		return "a new controller knows only what others report: its loss is the controller's"

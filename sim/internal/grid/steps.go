@@ -18,6 +18,8 @@ type Subject struct {
 	// Opens and Ends report whether a record makes a part of the split's clock count, with deltas for a BSP table, and
 	// whether it makes the last of the clock count.
 	Opens, Ends func(r *wire.Record) bool
+	// HalfAt reports whether units of a clock that is not complete count at a record.
+	HalfAt func(bellows.CommitNumber) bool
 }
 
 // Step is a part of a change: some messages that go together. The changes are
@@ -28,7 +30,8 @@ type Subject struct {
 //   - join: a node joins, with a lane and a client;
 //   - cut: a cut of the job is taken;
 //   - follow: another controller follows one that is gone;
-//   - half: a clock of a split is divided, and its first units count.
+//   - half: a clock of a split is divided, and its first units count;
+//   - half cut: a cut of the job is taken while such a clock is open.
 type Step struct {
 	Change string
 	Name   string
@@ -107,6 +110,9 @@ var Steps = [...]Step{
 	{Change: "half", Name: "counted", Says: true, of: opensClock},
 	{Change: "half", Name: "gathered", of: opensClock, until: endsClock},
 	{Change: "half", Name: "completed", Says: true, of: endsClock},
+
+	{Change: "half cut", Name: "recorded", Says: true, of: recordsHalf},
+	{Change: "half cut", Name: "stored", of: storesHalf, until: isKept},
 }
 
 // change reports whether a change of the route is about the subject.
@@ -159,6 +165,14 @@ var (
 		return indexOf(list, s.Opens) >= 0 && indexOf(list, s.Ends) < 0
 	})
 	endsClock = records(func(s *Subject, list []wire.Record) bool { return indexOf(list, s.Ends) >= 0 })
+)
+
+// The messages of a cut that is taken while a clock is half gathered.
+var (
+	recordsHalf = fromController.and(is(func(s *Subject, m *wire.Records) bool {
+		return slices.ContainsFunc(m.List, func(r wire.Record) bool { return cuts(s, &r.Control) && s.HalfAt(r.Number) })
+	}))
+	storesHalf = is(func(s *Subject, m *wire.Shard) bool { return m.Commit > 0 && s.HalfAt(m.Commit) })
 )
 
 func isHandoff(cancel bool) test {
