@@ -47,7 +47,7 @@ func (v *visitsSeen) epoch(e train.Epoch, _ node.Spent) {
 func (v *visitsSeen) goesOn(t *testing.T, im *train.Image) {
 	t.Helper()
 	v.proof.Stop()
-	if err := v.proof.Resume(im.State.Complete); err != nil {
+	if err := v.proof.Resume(im.State.Complete, im.State.Open); err != nil {
 		t.Error(err)
 	}
 }

@@ -237,16 +237,16 @@ func (p *Proof) Stop() {
 	p.stops = append(p.stops, stop{slices.Clone(p.cursors), p.visited})
 }
 
-// Resume notes that the job resumes after a clock of each split. It must have stopped there, as it reported itself or
-// because it was killed there. What counted since is void.
-func (p *Proof) Resume(complete []bellows.Clock) error {
+// Resume notes that the job resumes after a clock of each split, and after the units that count of the next clocks, in
+// their order. It must have stopped there: it reported that, or it was killed there. Visits since then are void.
+func (p *Proof) Resume(complete []bellows.Clock, open []bellows.Unit) error {
 	if len(complete) != len(p.cursors) {
 		return fmt.Errorf("the job goes on with %d splits, and had %d", len(complete), len(p.cursors))
 	}
 	p.Stop() // if it was killed
 	var fault error
 	for i := len(p.stops) - 1; i >= 0; i-- {
-		if f := p.stops[i].other(complete); f != nil {
+		if f := p.stops[i].other(complete, open); f != nil {
 			if fault == nil {
 				fault = f
 			}
@@ -262,11 +262,21 @@ func (p *Proof) Resume(complete []bellows.Clock) error {
 	return fault
 }
 
-// other returns a fault for the first split whose last counted clock is another one, or nil.
-func (o *stop) other(complete []bellows.Clock) error {
-	for s := range o.cursors {
-		if last := o.cursors[s].last; last != complete[s] {
-			return &Fault{Missing, bellows.SplitID(s), complete[s], fmt.Sprintf("the job goes on behind it, and clock %d was the last that counted", last)}
+// other returns a fault for the first split that had come to another clock or unit, or nil.
+func (o *stop) other(complete []bellows.Clock, open []bellows.Unit) error {
+	for i := range o.cursors {
+		c, s := &o.cursors[i], bellows.SplitID(i)
+		last, item := complete[i], c.item
+		for _, u := range open {
+			if u.Split == s {
+				last, item = complete[i]+1, u.Items.End
+			}
+		}
+		switch {
+		case c.last != last:
+			return &Fault{Missing, s, last, fmt.Sprintf("the job goes on behind it, and clock %d was the last that counted", c.last)}
+		case c.item != item:
+			return &Fault{Missing, s, last, fmt.Sprintf("the job resumes after item %d of it, and item %d was the last that counted", item-1, c.item-1)}
 		}
 	}
 	return nil

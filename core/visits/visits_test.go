@@ -256,6 +256,7 @@ func TestTamperedVisitsAreFound(t *testing.T) {
 // TestProofResumesWhereJobDid resumes where the job was interrupted, what counted since being void, and nowhere else.
 func TestProofResumesWhereJobDid(t *testing.T) {
 	t.Parallel()
+	halves := 0
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		j := newJob(r)
@@ -272,31 +273,27 @@ func TestProofResumesWhereJobDid(t *testing.T) {
 			}
 			return nil
 		}
-		stop := 0 // after a unit that ends its clock
-		complete := slices.Repeat([]bellows.Clock{bellows.NoClock}, j.splits)
-		for at := range r.IntN(len(list)) {
-			u := list[at]
-			whole := u.Items.End == j.items(u.Split, u.Clock).End
-			if !slices.ContainsFunc(list[at+1:], func(o bellows.Unit) bool { return o.Split == u.Split && o.Clock == u.Clock }) && whole {
-				stop = at + 1
-			}
-		}
+		stop := r.IntN(len(list))
+		complete, open := slices.Repeat([]bellows.Clock{bellows.NoClock}, j.splits), []bellows.Unit(nil)
 		for _, u := range list[:stop] {
 			complete[u.Split] = u.Clock
 		}
-		for _, u := range list[stop:] { // a clock with a unit left is not complete: units of other splits stand between
+		for _, u := range list[stop:] { // a clock with a unit left is not complete
 			if u.Clock == complete[u.Split] {
-				stop = 0
+				complete[u.Split]--
 			}
 		}
-		if stop == 0 {
-			complete = slices.Repeat([]bellows.Clock{bellows.NoClock}, j.splits)
+		for _, u := range list[:stop] {
+			if u.Clock > complete[u.Split] {
+				open = append(open, u)
+			}
 		}
+		halves += len(open)
 		require.NoError(t, take(p, list[:stop]))
 		p.Stop()
 		void := 0
 		if r.IntN(2) == 0 { // it resumes, and is lost
-			if err := p.Resume(complete); err != nil {
+			if err := p.Resume(complete, open); err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
 			void = r.IntN(len(list) - stop)
@@ -304,11 +301,17 @@ func TestProofResumesWhereJobDid(t *testing.T) {
 		}
 		if wrong := slices.Clone(complete); len(list)-stop-void > 0 {
 			wrong[0] += 1 + bellows.Clock(len(list))
-			if err := p.Resume(wrong); err == nil {
+			if err := p.Resume(wrong, open); err == nil {
 				t.Fatalf("seed %d: it goes on where it has not been", seed)
 			}
+			if other := slices.Clone(open); len(other) > 0 {
+				other[len(other)-1].Items.End++
+				if err := p.Resume(complete, other); err == nil {
+					t.Fatalf("seed %d: it resumes after an item that does not count", seed)
+				}
+			}
 		}
-		if err := p.Resume(complete); err != nil {
+		if err := p.Resume(complete, open); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		if err := take(p, list[stop:]); err != nil {
@@ -327,6 +330,9 @@ func TestProofResumesWhereJobDid(t *testing.T) {
 		if a := p.Account(); a.Visited != want || a.Void != lost || a.Epochs != 3 {
 			t.Fatalf("seed %d: %+v, and %d items were visited, %d in vain", seed, a, want, lost)
 		}
+	}
+	if halves < 50 {
+		t.Errorf("%d units count of clocks that are not complete", halves)
 	}
 }
 
@@ -436,7 +442,7 @@ func TestAProofKnowsWhereTheJobIs(t *testing.T) {
 	if err := p.EpochsOver(0); err == nil {
 		t.Error("it is between two epochs")
 	}
-	if err := p.Resume([]bellows.Clock{0}); err != nil {
+	if err := p.Resume([]bellows.Clock{0}, nil); err != nil {
 		t.Errorf("killed behind clock 0: %v", err)
 	}
 	if err := p.Take(Batch{First: 1, Last: 1, List: []Passage{{0, 1, 1, bellows.Range{Begin: 3, End: 4}}}}); err != nil {

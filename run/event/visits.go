@@ -22,6 +22,7 @@ type Statement struct {
 	EpochVisits   []Passage `json:"epoch_visits"` // clocks counted from the epoch's first
 	// Complete is the last clock of each split that counts from before the run resumed.
 	Complete []bellows.Clock `json:"complete,omitempty"`
+	Open     []Passage       `json:"open,omitempty"`     // units of the next clocks that count from before
 	Unstated string          `json:"unstated,omitempty"` // why nothing is stated
 }
 
@@ -46,7 +47,8 @@ func OfJob(job *train.Job, driver train.Driver, from train.Saved) Event {
 	}
 	told := &Statement{SplitCount: s.Splits, OpeningClocks: s.Opens, EpochClocks: s.Clocks, Opening: passagees(s.Opening), EpochVisits: passagees(s.Epoch)}
 	if from != nil {
-		told.Complete = from.Controller().Complete
+		state := from.Controller()
+		told.Complete, told.Open = state.Complete, unitPassages(state.Open)
 	}
 	return Event{Kind: Stated, Statement: told, Sentence: fmt.Sprintf("an epoch visits %s items of %s once, in %s",
 		figures.Grouped(visits.Items(s.Epoch)), figures.Plural(s.Splits, "split"), figures.Plural(s.Clocks, "clock"))}
@@ -61,7 +63,7 @@ func Unstated(job *train.Job, why string) Event {
 // Again returns a statement of a job that starts over, though what came before may have counted.
 func Again(e Event) Event {
 	if s := e.Statement; s.Unstated == "" {
-		s.Complete = make([]bellows.Clock, s.SplitCount)
+		s.Complete, s.Open = make([]bellows.Clock, s.SplitCount), nil
 		for i := range s.Complete {
 			s.Complete[i] = bellows.NoClock
 		}
@@ -82,6 +84,23 @@ func passagees(list []visits.Passage) []Passage {
 		out[i] = Passage{int(s.Split), int(s.First), int(s.Last), s.Items.Begin, s.Items.End}
 	}
 	return out
+}
+
+// unitPassages returns a passage for each unit, and nil for none.
+func unitPassages(list []bellows.Unit) (out []Passage) {
+	for _, u := range list {
+		out = append(out, Passage{int(u.Split), int(u.Clock), int(u.Clock), u.Items.Begin, u.Items.End})
+	}
+	return out
+}
+
+// Units returns the units of Open. One with numbers that nothing can have is an error.
+func (s *Statement) Units() (list []bellows.Unit, err error) {
+	open, err := read(s.Open)
+	for _, p := range open {
+		list = append(list, bellows.Unit{Split: p.Split, Clock: p.First, Items: p.Items})
+	}
+	return list, err
 }
 
 // Statement returns the statement itself. One with numbers that nothing can have is an error.

@@ -194,7 +194,7 @@ func (v *Verifier) stated(e *event.Event) error {
 			return err
 		}
 		if say.Complete != nil {
-			return p.Resume(say.Complete)
+			return p.resume(say)
 		}
 		return nil
 	}
@@ -203,13 +203,23 @@ func (v *Verifier) stated(e *event.Event) error {
 	}
 	was, now := *p.say, *say
 	was.Complete, now.Complete = nil, nil
+	was.Open, now.Open = nil, nil
 	if !same(&was, &now) {
 		return errors.New("the job differs from before: other splits, clocks or items")
 	}
 	if p.unproved != nil {
 		return nil
 	}
-	return p.Resume(say.Complete)
+	return p.resume(say)
+}
+
+// resume continues the proof where a statement says that the run resumed.
+func (p *trail) resume(say *event.Statement) error {
+	open, err := say.Units()
+	if err != nil {
+		return err
+	}
+	return p.Resume(say.Complete, open)
 }
 
 func same(a, b *event.Statement) bool {

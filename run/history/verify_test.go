@@ -12,6 +12,8 @@ import (
 
 	"bellows"
 	"bellows/core/coord"
+	"bellows/core/visits"
+	"bellows/internal/require"
 	"bellows/run/event"
 	"bellows/run/history/historytest"
 	"bellows/train"
@@ -252,4 +254,43 @@ func FuzzVerify(f *testing.F) {
 		}
 		_, _ = v.Conclude(false)
 	})
+}
+
+// TestRunResumedInAClockIsProved resumes a run from a checkpoint at which half of a clock counts. The statement has that
+// half; without it the proof fails.
+func TestRunResumedInAClockIsProved(t *testing.T) {
+	t.Parallel()
+	job := historytest.Job()
+	batch := func(stop bool, units ...bellows.Unit) event.Event {
+		g := visits.NewGatherer(2)
+		for i, u := range units {
+			g.Add(visits.Visit{Commit: bellows.CommitNumber(i + 1), Unit: u})
+		}
+		b, _ := g.Take()
+		b.Stop = stop
+		return event.OfVisits(b)
+	}
+	unit := func(s bellows.SplitID, clock bellows.Clock) bellows.Unit {
+		return bellows.Unit{Split: s, Clock: clock, Items: job.Items(s, clock)}
+	}
+	half, rest := unit(0, 0), unit(0, 0)
+	half.Items.End, rest.Items.Begin = 4, 4
+	one := 1
+	log := func(open ...bellows.Unit) [][]byte {
+		im := &train.Image{State: coord.State{Complete: []bellows.Clock{bellows.NoClock, bellows.NoClock}, Open: open}}
+		return historytest.Lines(t, []event.Event{
+			{Kind: event.Started}, event.OfJob(&job, historytest.Driver{}, nil), batch(true, half),
+			{Kind: event.Resumed}, event.OfJob(&job, historytest.Driver{}, im),
+			batch(false, rest, unit(1, 0), unit(0, 1), unit(1, 1), unit(0, 2), unit(1, 2)),
+			{Kind: event.Epoch, Epoch: &one}, {Kind: event.Finished},
+		})
+	}
+	r, err := verify(log(half), false)
+	require.NoError(t, err)
+	if want := (Proof{Splits: 2, Items: 90, Epochs: 1, Visited: 90, Lives: 2}); r.Proofs[0] != want {
+		t.Errorf("%+v, not %+v", r.Proofs[0], want)
+	}
+	if _, err := verify(log(), false); err == nil {
+		t.Error("a half that does not count is proved")
+	}
 }
