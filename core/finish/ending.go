@@ -258,11 +258,11 @@ func (e *Ending) TakeCollected(from wire.Address, m *wire.Collected, nowMillis i
 	if e.over || m.Term > 0 && m.Term < e.term {
 		return nil
 	}
-	if err := e.asked().End(from, m); err != nil {
-		return err
+	err := e.asked().End(from, m)
+	if err == nil {
+		e.wait.Next(nowMillis)
 	}
-	e.wait.Next(nowMillis)
-	return nil
+	return err
 }
 
 // asked returns the collector, or one that has asked for nothing.
