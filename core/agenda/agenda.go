@@ -65,9 +65,6 @@ func controlOf(m wire.Staleness) bellows.Control {
 	return bellows.Control{Kind: bellows.SetStaleness, Table: m.Table, Clocks: m.Clocks}
 }
 
-// Staleness returns the changes of staleness, in order.
-func (a *Agenda) Staleness() []wire.Staleness { return a.staleness }
-
 // Override replaces the staleness of tables, which the job says, by what was changed.
 func (a *Agenda) Override(clocks []int32) {
 	for _, m := range a.staleness {
@@ -78,12 +75,14 @@ func (a *Agenda) Override(clocks []int32) {
 // Records returns the records of the changes that a saved run has made: the last one of each table. Lanes may have
 // loaded deltas that wait for a barrier, which an earlier change would lift.
 func (a *Agenda) Records() (list []bellows.Control) {
-	for i, m := range a.staleness {
-		later := a.staleness[i+1:]
-		if !slices.ContainsFunc(later, func(o wire.Staleness) bool { return o.Table == m.Table }) {
+	changed := map[bellows.TableID]bool{}
+	for _, m := range slices.Backward(a.staleness) {
+		if !changed[m.Table] {
 			list = append(list, controlOf(m))
 		}
+		changed[m.Table] = true
 	}
+	slices.Reverse(list)
 	return list
 }
 

@@ -47,8 +47,9 @@ func TestStalenessIsAnnouncedOnce(t *testing.T) {
 	if got := announced(&a, clients...); len(got) > 0 {
 		t.Errorf("announces %v, which clients know", got)
 	}
-	if !slices.Equal(a.Staleness(), []wire.Staleness{first, second, first}) {
-		t.Errorf("changes %v", a.Staleness())
+	var s journal.State
+	if a.State(&s); !slices.Equal(s.Staleness, []wire.Staleness{first, second, first}) {
+		t.Errorf("changes %v", s.Staleness)
 	}
 	clocks := []int32{7, 8, 9}
 	if a.Override(clocks); !slices.Equal(clocks, []int32{2, 4, 9}) {
@@ -150,7 +151,7 @@ func TestAnAgendaIsSaved(t *testing.T) {
 	if list := run.TakeResumed(9); len(list) > 0 || run.Draining() {
 		t.Errorf("resumes %v", list)
 	}
-	if _, any := run.TakeQueue(); !any || len(run.Staleness()) != 1 {
+	if _, any := run.TakeQueue(); !any || len(run.Records()) != 1 {
 		t.Error("the queue or the staleness is forgotten")
 	}
 	if o := run.Idle(); o.Reason != "" {

@@ -39,7 +39,8 @@ var fuzzedImages = []*store.Image{
 	{Values: []float32{1, 2, 3, 4, 5, 6}, Slots: [][]float32{{1, 2, 3, 4, 5, 6}, {6, 5, 4, 3, 2, 1}, {7, 8, 9}},
 		Gathered: []store.Gathered{
 			{Clock: 2, Of: wire.Subtree{Level: 1, Index: 3}, Rows: []uint32{2, 0}, Values: []float32{1, 2, 3, 4}},
-			{Clock: 2, Of: wire.Subtree{Index: 4, Items: bellows.Range{Begin: 1, End: 5}}, Rows: []uint32{1}, Values: []float32{5, 6}},
+			{Clock: 2, Of: wire.Subtree{Index: 4, Items: bellows.Range{Begin: 1, End: 5}}, Rows: []uint32{1},
+				Values: []float32{5, 6}},
 		}},
 	{Keys: []bellows.Key{3, 9}, Values: []float32{1, 2},
 		Gathered: []store.Gathered{{Of: wire.Subtree{Index: 1}, Keys: []bellows.Key{4}, Values: []float32{7}}}},

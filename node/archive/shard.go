@@ -33,9 +33,9 @@ import (
 // shard. The last block has image 2^32-1 and no rows. The SHA-256 in the manifest covers the bytes after the header.
 //
 // Blocks of image 2 have deltas that are gathered for a clock that is not complete. After the number of rows they have
-// the clock, the index and the level of the subtree, and the first and the end of the items of a part of a clock (8 bytes
-// each; else 0). The numbers of the rows follow, 4 bytes each, or keys, and then the values. Consecutive blocks of one
-// clock and subtree are one sum. Version 1 has no such blocks.
+// the clock, the index and the level of the subtree, and the first and the end of the items of a part of a clock (8
+// bytes each; else 0). The numbers of the rows follow, 4 bytes each, or keys, and then the values. Consecutive blocks of
+// one clock and subtree are one sum. Version 1 has no such blocks.
 const (
 	shardMagic   = "bellowsc"
 	shardVersion = 2
