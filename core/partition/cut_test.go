@@ -58,20 +58,20 @@ func TestCutHasGatheredChunks(t *testing.T) {
 	accept(from, &fx, 1, first, 1e8, 2, 3, 4)
 	none := &wire.Chunk{Pair: wire.Pair{Generation: 1}, Subtree: wire.Subtree{Index: 1}, Rows: []uint32{}}
 	from.Accept(partition.Entry{Flush: flush(1), Chunk: none, Number: 1}, &fx)
+	accept(from, &fx, 2, third, 1, 1, 1, 1)
 	g.Take(&wire.Cut{Term: 1, Attempt: 1})
-	g.Cut(2)
-	from.Cut(2)
-	accept(from, &fx, 3, second, -1e8, 1, 1, 1)
-	im := cutOf(t, &g, &fourRows, 2)
-	if len(im.Gathered) != 1 || im.Gathered[0].Of.Items.End != 1 || im.Values[1] != 0 {
+	g.Cut(3)
+	from.Cut(3)
+	accept(from, &fx, 4, second, -1e8, 1, 1, 1)
+	im := cutOf(t, &g, &fourRows, 3)
+	if len(im.Gathered) != 2 || im.Gathered[0].Of.Items != first || im.Gathered[1].Of.Items != third || im.Values[1] != 0 {
 		t.Fatalf("the image is %+v", im)
 	}
 
 	to := newOfFour(t, new(checkpoint.Giver), true)
 	require.NoError(t, to.Load(&im))
-	accept(to, &fx, 3, second, -1e8, 1, 1, 1)
+	accept(to, &fx, 4, second, -1e8, 1, 1, 1)
 	for _, p := range []*partition.Partition{from, to} {
-		accept(p, &fx, 4, third, 1, 1, 1, 1)
 		require.NoError(t, p.Reach(0, 4, &fx))
 	}
 	var a, b store.Image
@@ -81,7 +81,7 @@ func TestCutHasGatheredChunks(t *testing.T) {
 		t.Errorf("rows %v, and %v from the image", a.Values, b.Values)
 	}
 	ledger, applied, dropped := to.Count()
-	if to.Ledger.Carried() != 4 || applied != 12 || dropped != 0 || from.Ledger.Carried() != 0 {
+	if to.Ledger.Carried() != 8 || applied != 12 || dropped != 0 || from.Ledger.Carried() != 0 {
 		t.Errorf("carried %d, applied %d, dropped %d, ledger %+v", to.Ledger.Carried(), applied, dropped, ledger)
 	}
 }
