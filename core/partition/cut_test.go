@@ -64,7 +64,7 @@ func TestCutHasGatheredChunks(t *testing.T) {
 	from.Cut(3)
 	accept(from, &fx, 4, second, -1e8, 1, 1, 1)
 	im := cutOf(t, &g, &fourRows, 3)
-	if len(im.Gathered) != 2 || im.Gathered[0].Of.Items != first || im.Gathered[1].Of.Items != third || im.Values[1] != 0 {
+	if g := im.Gathered; len(g) != 2 || g[0].Of.Items != first || g[1].Of.Items != third || im.Values[1] != 0 {
 		t.Fatalf("the image is %+v", im)
 	}
 
