@@ -61,6 +61,47 @@ func TestLeaveSendsBackWaitingParts(t *testing.T) {
 	d.expect("the rest is asked for", d.said(), "node 1: room flush 1 of node 1 [{t1/p1 1} {t2/p1 1}]")
 }
 
+// TestLeaveNamesTheRestThatWaits lets one push wait with parts for two partitions, of which one moves: when there is
+// room, its client is asked for the other alone.
+func TestLeaveNamesTheRestThatWaits(t *testing.T) {
+	d, f := newDesk(t, 1, 8), id(2, 1)
+	d.push(pushOf(id(1, 1), 0, pair(1, 1)))
+	d.push(pushOf(f, 1, pair(1, 0), pair(2, 1)))
+	d.said()
+	d.Leave(pair(1, 0), &d.out)
+	d.expect("it moves", d.said(), "node 2: stale flush 1 of node 2 by route 0 [{t1/p0 1}]")
+	said, _ := d.record(id(1, 1))
+	d.expect("there is room", said, "node 2: room flush 1 of node 2 [{t2/p1 1}]")
+}
+
+// TestLeaveKeepsEndsOfLeases moves a partition while a flush is held that also has a chunk for another partition and
+// the end of a lease: the vote for both is sent.
+func TestLeaveKeepsEndsOfLeases(t *testing.T) {
+	d, f := newDesk(t, 0, 8), id(1, 1)
+	d.holder[pair(1, 1).Ref] = one
+	m := pushOf(f, 0, pair(1, 0), pair(2, 1))
+	m.Leases = []wire.LeaseEnd{{Pair: pair(1, 1), Values: make([]float32, 8)}}
+	m.Pairs = append(m.Pairs, pair(1, 1))
+	d.expect("the push", d.push(m), "node 1: held flush 1 of node 1")
+	d.Leave(pair(1, 0), &d.out)
+	d.expect("it moves", d.said(), "node 1: stale flush 1 of node 1 by route 0 [{t1/p0 1}]; "+
+		"node 1: held flush 1 of node 1 [{t2/p1 1} {t1/p1 1}]")
+}
+
+// TestNumberedFlushesAreNotMissed numbers flushes of which parts were missed, one after the other.
+func TestNumberedFlushesAreNotMissed(t *testing.T) {
+	d := newDesk(t, 0, 8)
+	for seq := range uint64(2) {
+		d.Miss(pushOf(id(1, seq+1), 0, pair(1, 0)))
+	}
+	for seq := range uint64(2) {
+		d.record(id(1, seq+1))
+		if got := len(d.Missed()); got != 1-int(seq) {
+			t.Errorf("after flush %d has a number, %d parts are missed", seq+1, got)
+		}
+	}
+}
+
 // TestRefuseKeepsNewerParts lets a part wait at the newest generation. A copy of it comes that
 // names an older one. The copy is refused, and the part waits on.
 func TestRefuseKeepsNewerParts(t *testing.T) {
