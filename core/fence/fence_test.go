@@ -80,6 +80,8 @@ func TestNewestIncarnationNeverFalls(t *testing.T) {
 		{two, 5, fence.Current, 5},
 		{two, 4, fence.Outlived, 5},
 		{one, 1, fence.Current, 1},
+		{one, 2, fence.Newer, 2},
+		{one, 1, fence.Outlived, 2},
 		{wire.ClientAt(7), 9, fence.Current, 0},
 		{wire.LaneAt(2, 0), 9, fence.Current, 0},
 	} {
