@@ -173,6 +173,7 @@ func TestASuccessorIsAnotherLane(t *testing.T) {
 		{"the other lane", nil, lanes[1], lanes[0]},
 		{"the first of another node", nil, clients[1], lanes[0]},
 		{"not of its own node", []wire.Address{wire.LaneAt(2, 1)}, lanes[1], lanes[0]},
+		{"not the first, of its own node", []wire.Address{wire.LaneAt(1, 1)}, wire.LaneAt(1, 1), lanes[1]},
 		{"the controller's", []wire.Address{wire.LaneAt(0, 0)}, lanes[1], wire.LaneAt(0, 0)},
 		{"a client may have any", []wire.Address{wire.LaneAt(0, 0)}, clients[2], wire.LaneAt(0, 0)},
 	} {
@@ -347,6 +348,44 @@ func TestALostNodeGivesItsSplitsAway(t *testing.T) {
 		if c.Node != 2 {
 			t.Errorf("a split goes to node %d, which is lost", c.Node)
 		}
+	}
+}
+
+// TestLeastLoadedNodeGetsSplits loses a node while another has no split: that gets the first, though nodes with one
+// split come after it.
+func TestLeastLoadedNodeGetsSplits(t *testing.T) {
+	l := newList()
+	for s := range bellows.SplitID(3) {
+		require.NoError(t, l.Change(l.Route().MoveSplit(s, 3)))
+	}
+	l.Lose(3, "dead")
+	var to []bellows.NodeID
+	for _, c := range l.RemoveLost(3)[:5] {
+		to = append(to, c.Node)
+	}
+	if !slices.Equal(to, []bellows.NodeID{1, 1, 2, 1, 2}) {
+		t.Errorf("splits are given to nodes %v", to)
+	}
+}
+
+// TestStale compares the parts of a flush with the current owners: those at earlier generations are stale, and no
+// flush can be held by a later owner.
+func TestStale(t *testing.T) {
+	l := newList()
+	require.NoError(t, l.Change(l.Route().MovePartition(first, lanes[1])))
+	second := bellows.PartitionRef{Partition: 1}
+	old, now, other := wire.Pair{Ref: first, Generation: 1}, wire.Pair{Ref: first, Generation: 2},
+		wire.Pair{Ref: second, Generation: 1}
+	for _, c := range []struct{ held, stale []wire.Pair }{
+		{[]wire.Pair{now, other}, nil}, {[]wire.Pair{old, other}, []wire.Pair{old}}, {nil, nil},
+	} {
+		if got, err := l.Stale(c.held); err != nil || !slices.Equal(got, c.stale) {
+			t.Errorf("of %v stale are %v, %v", c.held, got, err)
+		}
+	}
+	_, err := l.Stale([]wire.Pair{old, {Ref: second, Generation: 2}})
+	if err == nil {
+		t.Error("a later owner holds a part")
 	}
 }
 
