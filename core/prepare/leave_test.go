@@ -61,9 +61,9 @@ func TestLeaveSendsBackWaitingParts(t *testing.T) {
 	d.expect("the rest is asked for", d.said(), "node 1: room flush 1 of node 1 [{t1/p1 1} {t2/p1 1}]")
 }
 
-// TestLeaveNamesTheRestThatWaits lets one push wait with parts for two partitions, of which one moves: when there is
-// room, its client is asked for the other alone.
-func TestLeaveNamesTheRestThatWaits(t *testing.T) {
+// TestLeaveNamesWaitingParts lets one push wait with parts for two partitions. The first moves. When there is room, the
+// client is asked for the second part alone.
+func TestLeaveNamesWaitingParts(t *testing.T) {
 	d, f := newDesk(t, 1, 8), id(2, 1)
 	d.push(pushOf(id(1, 1), 0, pair(1, 1)))
 	d.push(pushOf(f, 1, pair(1, 0), pair(2, 1)))
@@ -88,8 +88,8 @@ func TestLeaveKeepsEndsOfLeases(t *testing.T) {
 		"node 1: held flush 1 of node 1 [{t2/p1 1} {t1/p1 1}]")
 }
 
-// TestNumberedFlushesAreNotMissed numbers flushes of which parts were missed, one after the other.
-func TestNumberedFlushesAreNotMissed(t *testing.T) {
+// TestRecordForgetsMissedParts misses parts of two flushes, which then get numbers one by one.
+func TestRecordForgetsMissedParts(t *testing.T) {
 	d := newDesk(t, 0, 8)
 	for seq := range uint64(2) {
 		d.Miss(pushOf(id(1, seq+1), 0, pair(1, 0)))

@@ -173,7 +173,7 @@ func TestASuccessorIsAnotherLane(t *testing.T) {
 		{"the other lane", nil, lanes[1], lanes[0]},
 		{"the first of another node", nil, clients[1], lanes[0]},
 		{"not of its own node", []wire.Address{wire.LaneAt(2, 1)}, lanes[1], lanes[0]},
-		{"not the first, of its own node", []wire.Address{wire.LaneAt(1, 1)}, wire.LaneAt(1, 1), lanes[1]},
+		{"not the first lane, which is at its node", []wire.Address{wire.LaneAt(1, 1)}, wire.LaneAt(1, 1), lanes[1]},
 		{"the controller's", []wire.Address{wire.LaneAt(0, 0)}, lanes[1], wire.LaneAt(0, 0)},
 		{"a client may have any", []wire.Address{wire.LaneAt(0, 0)}, clients[2], wire.LaneAt(0, 0)},
 	} {
