@@ -18,6 +18,7 @@ func TestMirrors(t *testing.T) {
 	t.Parallel()
 	const seeds = 300
 	var counts [partition.Loaded + 1]int
+	lost := 0
 	var lock sync.Mutex
 	var group sync.WaitGroup
 	cores := runtime.GOMAXPROCS(0)
@@ -27,6 +28,7 @@ func TestMirrors(t *testing.T) {
 				list := mirrored(t, uint64(seed+1))
 				lock.Lock()
 				for _, m := range list {
+					lost += m.Lost
 					for kind, n := range m.Counts {
 						counts[kind] += n
 					}
@@ -41,7 +43,10 @@ func TestMirrors(t *testing.T) {
 			t.Errorf("no change of kind %d in %d schedules", kind, seeds)
 		}
 	}
-	t.Logf("changes by kind: %v", counts)
+	if lost == 0 {
+		t.Error("no mirror was cut off")
+	}
+	t.Logf("changes by kind: %v; %d mirrors were cut off", counts, lost)
 }
 
 // mirrored plays a schedule and returns the mirrors of its partitions.

@@ -45,6 +45,7 @@ type observers struct {
 	admission *admission.Watch
 	images    *images.Watch
 	verdict   *verdict.Watch
+	mirrors   *mirrors
 }
 
 // observe makes the observers of an attempt in the order in which they are called: an observer that asks another comes
@@ -55,6 +56,7 @@ func (w *world) observe(states []*nodestate.Node) {
 	o, first := &w.observers, w.common.Route
 
 	o.job = &lifecycle.Watch{Begins: w.begins}
+	o.mirrors = &mirrors{job: w.Job, every: w.Mirrors, must: w.Must}
 	o.states = &nodestate.Watch{Trace: w.Trace, All: states}
 	o.known = &lanestate.Watch{Trace: w.Trace, Controller: func() bellows.Term { return w.failover.Term }}
 	o.stages = new(stages.Watch)
@@ -88,7 +90,7 @@ func (w *world) observe(states []*nodestate.Node) {
 		o.list.Add(w.faults.hostile)
 	}
 	o.list.Add(&w.hooks, o.known, o.moves, events, o.stages, o.ledger, o.flushes, o.witness, hostile.Recorder{Past: &w.faults.memory, Rng: w.Rng}, o.job, o.states,
-		model.Watch{Oracle: w.oracle, Must: w.Must}, &w.cuts, o.failover, o.verdict, o.images, reactions{w})
+		model.Watch{Oracle: w.oracle, Must: w.Must}, &w.cuts, o.failover, o.verdict, o.images, o.mirrors, reactions{w})
 }
 
 // before tells the observers what an actor is about to take. Actors must ignore a controller of an earlier term.

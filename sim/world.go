@@ -9,6 +9,7 @@ import (
 	"bellows/core"
 	"bellows/core/coord"
 	"bellows/core/join"
+	"bellows/core/partition"
 	"bellows/core/route"
 	"bellows/core/server"
 	"bellows/core/shell"
@@ -175,7 +176,7 @@ func (w *world) actor(a wire.Address) *actor {
 }
 
 func (w *world) addLane(a wire.Address) {
-	l, err := server.NewLane(w.common, a, server.Options{HeldBytesMax: w.HeldMax, KeySeed: w.KeySeed, Limits: w.Limits.Lane, Follow: w.hooks.OnPartition})
+	l, err := server.NewLane(w.common, a, server.Options{HeldBytesMax: w.HeldMax, KeySeed: w.KeySeed, Limits: w.Limits.Lane, Follow: w.opened})
 	if err != nil {
 		panic(err)
 	}
@@ -194,6 +195,14 @@ func (w *world) addLane(a wire.Address) {
 		w.post(at.node, &out)
 		w.cuts.Hear(l, a)
 	})
+}
+
+// opened gives a new partition to those that read its log.
+func (w *world) opened(p *partition.Partition) {
+	if w.hooks.OnPartition != nil {
+		w.hooks.OnPartition(p)
+	}
+	w.mirrors.follow(p)
 }
 
 func (w *world) addController() {

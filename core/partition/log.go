@@ -99,6 +99,14 @@ func (g *Log) Detach(r Reader) {
 // Last returns the number of the last change: the position of a reader that has seen everything.
 func (g *Log) Last() uint64 { return g.last }
 
+// Kept returns how many bytes the log keeps for its cursors, and how many it may keep.
+func (g *Log) Kept() (bytes, most int) {
+	if g.kept != nil {
+		bytes = g.kept.bytes
+	}
+	return bytes, g.max
+}
+
 // begin announces a change that is about to be made, and end appends it when it is made. Changes do not
 // nest. One that failed is never appended.
 func (g *Log) begin(c Change) *Change {
@@ -134,11 +142,12 @@ type Cursor struct {
 }
 
 // Follow returns a cursor at the end of the log. From now on the log keeps changes, until each
-// cursor has read them.
+// cursor has read them. A reader that is called after a change finds it with its cursor, whichever of
+// the two came first: the changes are kept before other readers are called.
 func (g *Log) Follow(w Want) *Cursor {
 	if g.kept == nil {
 		g.kept = &retention{log: g, first: g.last + 1}
-		g.Attach(g.kept)
+		g.readers = slices.Concat([]Reader{g.kept}, g.readers) // perhaps while they are being called
 	}
 	c := &Cursor{from: g.kept, want: w, at: g.last}
 	g.kept.cursors = append(g.kept.cursors, c)
@@ -149,7 +158,7 @@ func (g *Log) Follow(w Want) *Cursor {
 // Next returns the next change, which is good until the next call; nil: nothing is new, or the
 // cursor is lost.
 func (c *Cursor) Next() *Change {
-	if c.lost || c.at == c.from.log.last {
+	if c.lost || c.at+1 == c.from.first+uint64(len(c.from.list)) {
 		return nil
 	}
 	c.at++

@@ -122,6 +122,20 @@ func TestASlowCursorIsCutOff(t *testing.T) {
 	require.NoError(t, r.mirror.Check())
 }
 
+// TestMirrorThatIsCutOffStartsOver gives a log too little for one change, so that the mirror is cut off by each. It
+// follows the log again while it is called as a reader, and has the same bits.
+func TestMirrorThatIsCutOffStartsOver(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, false, table.Async, 100)
+	for i := range 20 {
+		r.add(uint32(i%rows), 1)
+		require.NoError(t, r.mirror.Check())
+	}
+	if r.mirror.Lost != 20 {
+		t.Errorf("cut off %d times, want 20", r.mirror.Lost)
+	}
+}
+
 // TestAppendingAllocatesNothing applies deltas, with no cursor over the log.
 func TestAppendingAllocatesNothing(t *testing.T) {
 	r := newRig(t, 1, false, table.Async, 0)

@@ -1,6 +1,7 @@
 // Package partitiontest follows partitions in tests: a Mirror is a reader of a partition's log that
 // repeats every change in another store, and compares the bits. It needs nothing of the partition
-// but its log, as a backup or a history of revisions would.
+// but its log, as a backup or a history of revisions would. If it reads too late it is cut off, and
+// starts over with a copy of the state.
 //
 // Make a Mirror before the partition's first change (server.Options.Follow), have it Read now and then,
 // and Check it at the end.
@@ -26,6 +27,7 @@ type Mirror struct {
 	Counts [partition.Loaded + 1]int
 	lag    int // changes since it last read
 	Every  int // it reads when so many changes have come; 0: with each
+	Lost   int // how often it was cut off, and started over with a copy of the state
 }
 
 // New makes a mirror of a partition of a table, and attaches it.
@@ -34,14 +36,26 @@ func New(p *partition.Partition, s *table.Schema, cut table.Cut) (*Mirror, error
 	if err != nil {
 		return nil, err
 	}
-	var im store.Image
-	p.State.Save(&im)
-	if err := st.Load(&im); err != nil {
+	m := &Mirror{of: p, store: st}
+	if err := m.begin(); err != nil {
 		return nil, err
 	}
-	m := &Mirror{of: p, store: st, cursor: p.Log.Follow(partition.Want{Deltas: true})}
 	p.Log.Attach(m)
 	return m, nil
+}
+
+// begin copies the state, and follows the log from here.
+func (m *Mirror) begin() error {
+	var im store.Image
+	m.of.State.Save(&im)
+	if kept := m.of.State.Kept(); kept != nil {
+		m.kept = store.Image{Keys: slices.Clone(kept.Keys), Values: slices.Clone(kept.Values)}
+		for _, s := range kept.Slots {
+			m.kept.Slots = append(m.kept.Slots, slices.Clone(s))
+		}
+	}
+	m.cursor = m.of.Log.Follow(partition.Want{Deltas: true})
+	return m.store.Load(&im)
 }
 
 // Before ignores the change.
@@ -50,6 +64,9 @@ func (m *Mirror) Before(*partition.Change) {}
 // After reads the log now and then, and compares the bits: always at cuts, at moves, and when an image is kept.
 func (m *Mirror) After(c *partition.Change) {
 	m.Counts[c.Kind]++
+	if kept, most := m.of.Log.Kept(); kept > most && m.err == nil {
+		m.err = fmt.Errorf("the log of %v keeps %d bytes, more than %d", m.of.Ref, kept, most)
+	}
 	if m.lag++; m.lag >= m.Every || c.Kind >= partition.Kept {
 		m.lag = 0
 		m.Check()
@@ -65,7 +82,8 @@ func (m *Mirror) Read() {
 		m.err = m.make(c)
 	}
 	if m.cursor.Lost() && m.err == nil {
-		m.err = fmt.Errorf("the mirror of %v is lost", m.of.Ref)
+		m.Lost++
+		m.err = m.begin()
 	}
 }
 

@@ -31,6 +31,8 @@ type Play struct {
 	further     *rand.Rand     // decides Connections
 	leaving     *rand.Rand     // decides which actors leave
 	forms       *rand.Rand     // decides which partitions are large for package delta
+	Mirrors     int            // mirrors of the partitions' logs read after about so many changes; 0: there are none
+	mirroring   *rand.Rand     // decides Mirrors, and what logs keep
 	Shifts      []Shift        // partitions that move
 	Meddle      int            // chance of a step of a move to have something befall it, in thousandths
 	moving      *rand.Rand     // decides Shifts
@@ -71,6 +73,7 @@ func (p *Play) begin(seed uint64) {
 	p.ranking = rand.New(rand.NewPCG(seed, 0x72616e6b))
 	p.growing, p.further = rand.New(rand.NewPCG(seed, 0x67726f77)), rand.New(rand.NewPCG(seed, 0x77697265))
 	p.forms = rand.New(rand.NewPCG(seed, 0x666f726d))
+	p.mirroring = rand.New(rand.NewPCG(seed, 0x6d697272))
 	p.moving = rand.New(rand.NewPCG(seed, 0x6d6f7665))
 	p.Cutting = rand.New(rand.NewPCG(seed, 0x637574))
 	p.Visiting = rand.New(rand.NewPCG(seed, 0x67756573))
@@ -241,6 +244,12 @@ func (s *Schedule) drawLimits() {
 		l.Lane.Parked = 24 * s.Job.Splits // no sound job comes so far
 	}
 	l.Client.LeasedValues = l.Client.DeferrableValues
+	if s.Mirrors = 0; s.mirroring.IntN(8) == 0 {
+		s.Mirrors = 1 + s.mirroring.IntN(16)
+	}
+	if s.mirroring.IntN(2) == 0 {
+		l.Lane.Log = 1 << (9 + s.mirroring.IntN(6))
+	}
 	if s.forms.IntN(2) == 0 { // so that partitions of a few rows are large
 		l.Lane.Direct = 1 << s.forms.IntN(5)
 	}
