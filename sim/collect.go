@@ -26,7 +26,9 @@ func (w *world) again() *world {
 	n.build()
 	n.images.Before = before
 	n.Note("life %d", n.number)
-	n.load(&state)
+	for _, l := range n.lanes {
+		n.images.Load(l.Lane, &state, n.Chances)
+	}
 	if err := n.lead.Resume(state); err != nil {
 		n.Violated("the controller does not resume: %v", err)
 	}
@@ -48,20 +50,4 @@ func (w *world) resumesFrom() (coord.State, *cutting.Image) {
 	}
 	live, kept := w.lead.State.Images()
 	return w.job.Outcome.State, &cutting.Image{Live: live, Kept: kept}
-}
-
-// load gives the lanes what the life before has left.
-func (w *world) load(state *coord.State) {
-	for _, l := range w.lanes {
-		damaged, err := w.images.Before.Load(l.Lane.Lane, w.images.Owned(l.Lane), w.common.Route.Cut, state, w.Chances)
-		w.coverage.HitIf("damaged-image-refused", damaged > 0)
-		if err != nil {
-			w.Violated("%v: %v", l.Address, err)
-		}
-		for ref := range w.images.Owned(l.Lane) {
-			for _, g := range w.images.Before.Live[ref.Table][ref.Partition].Gathered {
-				w.ledger.Carry(l.Address, int64(len(g.Values)/w.Job.Schemas[ref.Table].Width))
-			}
-		}
-	}
 }

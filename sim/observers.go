@@ -17,6 +17,7 @@ import (
 	"bellows/sim/internal/images"
 	"bellows/sim/internal/lanestate"
 	"bellows/sim/internal/lifecycle"
+	"bellows/sim/internal/mirrors"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/moves"
 	"bellows/sim/internal/nodestate"
@@ -45,7 +46,7 @@ type observers struct {
 	admission *admission.Watch
 	images    *images.Watch
 	verdict   *verdict.Watch
-	mirrors   *mirrors
+	mirrors   *mirrors.Mirrors
 }
 
 // observe makes the observers of an attempt in the order in which they are called: an observer that asks another comes
@@ -56,7 +57,7 @@ func (w *world) observe(states []*nodestate.Node) {
 	o, first := &w.observers, w.common.Route
 
 	o.job = &lifecycle.Watch{Begins: w.begins}
-	o.mirrors = &mirrors{job: w.Job, every: w.Mirrors, must: w.Must}
+	o.mirrors = &mirrors.Mirrors{Job: w.Job, Every: w.Mirrors, Must: w.Must}
 	o.states = &nodestate.Watch{Trace: w.Trace, All: states}
 	o.known = &lanestate.Watch{Trace: w.Trace, Controller: func() bellows.Term { return w.failover.Term }}
 	o.stages = new(stages.Watch)

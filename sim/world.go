@@ -202,7 +202,7 @@ func (w *world) opened(p *partition.Partition) {
 	if w.hooks.OnPartition != nil {
 		w.hooks.OnPartition(p)
 	}
-	w.mirrors.follow(p)
+	w.mirrors.Follow(p)
 }
 
 func (w *world) addController() {

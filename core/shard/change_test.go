@@ -110,7 +110,7 @@ func TestAddFirst(t *testing.T) {
 func TestResume(t *testing.T) {
 	t.Parallel()
 	s := &lane{Shard: newShard(t)}
-	require.NoError(t, s.Resume([]bellows.Clock{4, 3}))
+	require.NoError(t, s.Resume([]bellows.Clock{4, 3}, nil))
 	if got := s.Frontier().Complete; got != 3 {
 		t.Errorf("the last complete clock is %d, want 3", got)
 	}
@@ -121,7 +121,7 @@ func TestResume(t *testing.T) {
 	if got := p.Visible(s.Frontier()); got != (wire.Need{Clock: 3}) {
 		t.Errorf("while a lease keeps record 1 out, reads see %+v", got)
 	}
-	if err := newShard(t).Resume([]bellows.Clock{4}); err == nil {
+	if err := newShard(t).Resume([]bellows.Clock{4}, nil); err == nil {
 		t.Error("it resumes a job of another number of splits")
 	}
 }

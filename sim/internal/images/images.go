@@ -9,6 +9,7 @@ package images
 import (
 	"cmp"
 	"iter"
+	"math/rand/v2"
 	"slices"
 
 	"bellows"
@@ -63,6 +64,20 @@ func (w *Watch) Owned(l *lanestate.Lane) iter.Seq[bellows.PartitionRef] {
 			if w.History.RouteAt(l.Applied()).Owner(ref).Lane == l.Address && !yield(ref) {
 				return
 			}
+		}
+	}
+}
+
+// Load gives a lane what the previous life has left: its partitions, and what counts of clocks.
+func (w *Watch) Load(l *lanestate.Lane, state *coord.State, chances *rand.Rand) {
+	damaged, err := w.Before.Load(l.Lane, w.Owned(l), w.Route.Cut, state, chances)
+	w.HitIf("damaged-image-refused", damaged > 0)
+	if err != nil {
+		w.Violated("%v: %v", l.Address, err)
+	}
+	for ref := range w.Owned(l) {
+		for _, g := range w.Before.Live[ref.Table][ref.Partition].Gathered {
+			w.Ledger.Carry(l.Address, int64(len(g.Values)/w.Job.Schemas[ref.Table].Width))
 		}
 	}
 }

@@ -1,0 +1,39 @@
+// Package mirrors repeats the changes of every partition in a store of its own, by the partition's log.
+package mirrors
+
+import (
+	"bellows/core/partition"
+	"bellows/core/partition/partitiontest"
+	"bellows/sim/internal/model"
+)
+
+// Mirrors are an observer of the simulation, in schedules that want it: they compare the bits. They read late, and some logs keep
+// little for them: then a mirror is cut off and starts over with a copy of the state. No actor sends to them.
+type Mirrors struct {
+	Job   *model.Job
+	Every int // changes after which one reads; 0: no mirrors
+	Must  func(error)
+	list  []*partitiontest.Mirror
+}
+
+// Follow attaches a mirror to a new partition.
+func (o *Mirrors) Follow(p *partition.Partition) {
+	if o.Every == 0 {
+		return
+	}
+	s := &o.Job.Schemas[p.Ref.Table]
+	m, err := partitiontest.New(p, s, s.Cut())
+	if err != nil {
+		o.Must(err)
+		return
+	}
+	m.Every = 1 + (o.Every+len(o.list))%16
+	o.list = append(o.list, m)
+}
+
+// Final compares each mirror with its partition for the last time.
+func (o *Mirrors) Final() {
+	for _, m := range o.list {
+		o.Must(m.Check())
+	}
+}
