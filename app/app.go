@@ -128,7 +128,7 @@ const SplitsEach = 4
 
 // SplitsLeast returns the least number of splits that an application should choose, if the data can be cut into so many.
 // The number of splits never grows during a run. If the largest number of slots is unknown, only the data decide: see
-// docs/decisions/0055-let-the-data-decide-the-number-of-splits.md.
+// docs/decisions/learning.md, 0055.
 func (in *Input) SplitsLeast() int { return SplitsEach * in.SlotsMost }
 
 // SlotsEnough returns the largest number of compute slots that can use so many splits: each slot has SplitsEach splits,

@@ -9,7 +9,8 @@ import (
 	"bellows/model"
 )
 
-// lossSoftmax is that of three classes and more, whose scores are several. It is mlr's, under this name: see docs/decisions/0089-train-softmax-by-mlr-under-linears-name.md.
+// lossSoftmax is the loss of two and more classes, with a score for each. It is that of mlr under this name: see
+// docs/decisions/learning.md, 0089.
 const lossSoftmax = "softmax"
 
 // The solvers of softmax beside sgd, adagrad, adam and ftrl: its rule of that name.
