@@ -15,8 +15,7 @@ func TestPaceRestsBetweenWindows(t *testing.T) {
 	take := func(m *wire.Taken, state CopyState, now time.Duration, want Delivery, wantRest time.Duration) {
 		t.Helper()
 		if what, rest := p.Take(m, state, now); what != want || rest != wantRest {
-			t.Errorf("at %v a report in state %d gets %d and rests for %v; want %d and %v",
-				now, state, what, rest, want, wantRest)
+			t.Errorf("at %v a report in state %d gets %d, %v; want %d, %v", now, state, what, rest, want, wantRest)
 		}
 	}
 	take(&wire.Taken{Copy: 3}, CopyBegins, time.Second, Deliver, 0)
