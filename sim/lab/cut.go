@@ -22,6 +22,14 @@ type cuts struct {
 	open   map[bellows.CommitNumber]*cut
 	last   *cut  // the newest that is safe
 	script []int // events of the script that are under way
+	due    bool  // one is to be taken at the next tick
+	began  time.Duration
+	taken  []Taken
+}
+
+// Taken is a cut that was taken.
+type Taken struct {
+	Began, Done time.Duration // virtual; when it was asked for, and when it was safe
 }
 
 // cut is one cut, as it is stored.
@@ -48,17 +56,14 @@ func (w *world) cutAt(commit bellows.CommitNumber) *cut {
 	return c
 }
 
-// takeCut begins a cut that is due. One that cannot be taken now is due again soon.
+// takeCut begins a cut that is due, at a tick of node 0. One that cannot be taken is due again at the next.
 func (w *world) takeCut() {
 	lead := w.nodes[0].lead
-	if lead.Ending() {
+	if !w.cuts.due || !lead.Begun() || lead.Ending() || lead.Cut(&lead.fx) != nil {
 		return
 	}
-	if !lead.Begun() || lead.Cut(&lead.fx) != nil {
-		w.agenda.After(int64(time.Millisecond), event{what: cutDue})
-	}
+	w.cuts.due, w.cuts.began = false, w.now()
 	lead.obey()
-	w.nodes[0].settle()
 }
 
 // store takes what a lane gives away for cuts, after each of its steps. The pieces are copied at once; storing them takes its time.
@@ -155,6 +160,7 @@ func (w *world) keepCut(c *cut) {
 		}
 	}
 	w.cuts.last = c
+	w.cuts.taken = append(w.cuts.taken, Taken{w.cuts.began, w.now()})
 	lead.CutKept(c.Commit, &lead.fx)
 	w.endCut("")
 	lead.obey()

@@ -53,7 +53,7 @@ func (w *world) happens(i int) {
 		err = lead.MoveSplit(r.Split, r.Node, &lead.fx)
 		w.happen.moving = append(w.happen.moving, i)
 	case script.Cut:
-		err = lead.Cut(&lead.fx)
+		err, w.cuts.began = lead.Cut(&lead.fx), r.Began
 		w.cuts.script = append(w.cuts.script, i)
 	case script.Die:
 		w.happen.died = append(w.happen.died, i)

@@ -177,3 +177,41 @@ func TestScriptThatCannotBeIsRefused(t *testing.T) {
 		t.Error("a node dies that is not there")
 	}
 }
+
+// TestCopiesRestBetweenWindows moves a partition of three windows on a link that takes 0.1 s for each. As in production
+// the copy rests for a quarter of a second between two of them, unless the partition's node is to leave.
+func TestCopiesRestBetweenWindows(t *testing.T) {
+	t.Parallel()
+	const megabyte, width = 1 << 20, 16
+	s := toy{splits: 2, clocks: 3000, rows: 2, width: width}
+	for _, c := range []struct {
+		event script.Event
+		want  time.Duration
+	}{
+		{script.Event{Kind: script.Move, Partition: 1, Node: 1}, 300*time.Millisecond + 2*250*time.Millisecond},
+		{script.Event{Kind: script.Leave, Node: 2, For: 10 * time.Second}, 300 * time.Millisecond},
+	} {
+		cfg := lab.Config{Job: s.job(), Site: lab.Cluster(2, 2, lab.Machine{Cores: 1, Up: 10 * megabyte, Down: 10 * megabyte}), Costs: millisecond,
+			Script: scriptOf(20, c.event)}
+		cfg.Job.Tables[0].Rows, cfg.Job.Tables[0].Partitions = 2*3*megabyte/4/width, 2
+		r := run(t, cfg)
+		came(t, r)
+		within(t, string(c.event.Kind), r.Script[0].Done-r.Script[0].Began, c.want, 30*time.Millisecond)
+	}
+}
+
+// TestCutsBeginAtTicks asks for a cut every 250 ms: each begins at the next tick of node 0.
+func TestCutsBeginAtTicks(t *testing.T) {
+	t.Parallel()
+	s := toy{splits: 2, clocks: 1000, rows: 10, width: 2}
+	r := run(t, lab.Config{Job: s.job(), Site: machines(2), Costs: millisecond, Tick: 100 * time.Millisecond,
+		Cuts: lab.Cuts{Every: 250 * time.Millisecond, Latency: 10 * time.Millisecond}})
+	if len(r.Cuts) != 3 {
+		t.Fatalf("%d cuts", len(r.Cuts))
+	}
+	for i, c := range r.Cuts {
+		if want := time.Duration(i+1) * 300 * time.Millisecond; c.Began != want || c.Done < c.Began+20*time.Millisecond {
+			t.Errorf("cut %d begins at %v, not %v, and is safe at %v", i, c.Began, want, c.Done)
+		}
+	}
+}

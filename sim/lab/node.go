@@ -8,6 +8,7 @@ import (
 	"bellows/core/client"
 	"bellows/core/join"
 	"bellows/core/members"
+	"bellows/core/migration"
 	"bellows/core/server"
 	"bellows/core/shell"
 	"bellows/core/slots"
@@ -75,13 +76,41 @@ func (n *node) addLanes(count int) error {
 			return err
 		}
 		var out wire.Outbox
+		var pace migration.Pace
 		n.lanes = append(n.lanes, lane{l, &actor{step: func(batch []wire.Envelope) {
-			l.Step(batch, &out)
+			l.Step(n.due(batch, l, &pace), &out)
 			n.post(&out)
 			n.store(n.lanes[i], a)
 		}}})
 	}
 	return nil
+}
+
+// due returns the part of a batch that is for a lane now: reports about copies rest as in production.
+func (n *node) due(batch []wire.Envelope, l *server.Lane, pace *migration.Pace) []wire.Envelope {
+	now := batch[:0]
+	for _, e := range batch {
+		m, ok := e.Message.(*wire.Taken)
+		if !ok {
+			now = append(now, e)
+			continue
+		}
+		switch what, rest := pace.Take(m, l.CopyOf(e.From, m), n.w.now()); what {
+		case migration.Deliver:
+			now = append(now, e)
+		case migration.Rest:
+			n.w.posted(m)
+			n.w.agenda.After(int64(rest), event{what: later, do: func() {
+				if n.gone {
+					n.w.took(m)
+					return
+				}
+				n.inbox = append(n.inbox, mail{envelope: e})
+				n.settle()
+			}})
+		}
+	}
+	return now
 }
 
 // addClient makes the client of a node and what runs its tasks.
@@ -361,6 +390,7 @@ func (n *node) tick() {
 	case n.lead != nil:
 		n.lead.Tick(now, n.heard, n.over(), n.unfinished(), &n.lead.fx)
 		n.lead.obey()
+		n.w.takeCut()
 		if n.w.shape != nil {
 			n.w.shape.Tick()
 		}

@@ -30,6 +30,7 @@ type Result struct {
 	Staleness []int64         // reads by the clocks that they missed, the last bin being that and more
 	Arrivals  []Arrived       // in the order of their numbers
 	Script    []script.Result // in the order of Config.Script
+	Cuts      []Taken         // in order
 	Lives     int             // how often the job began or was rolled back
 }
 
@@ -87,7 +88,7 @@ func (w *world) result() (*Result, error) {
 	}
 	r := &Result{Epochs: w.epochs, Time: w.now(), Trained: w.life.trained + l.training.Total(w.now()), Cores: time.Duration(w.work),
 		Events: w.events, Kernels: vec.Kernels(), Commits: o.Commits, Sent: o.Counts.Sent, Applied: o.Counts.Applied,
-		Dropped: o.Counts.Dropped, Staleness: o.Counts.Staleness[:], Arrivals: w.arrivals(), Script: w.happen.list, Lives: w.life.number + 1}
+		Dropped: o.Counts.Dropped, Staleness: o.Counts.Staleness[:], Arrivals: w.arrivals(), Script: w.happen.list, Cuts: w.cuts.taken, Lives: w.life.number + 1}
 	for _, n := range w.nodes {
 		spent := n.meter.Spent(w.now())
 		r.Phases.Add(&spent)

@@ -153,7 +153,7 @@ func newWorld(cfg *Config, before *world, l life) (*world, error) {
 	w := &world{cfg: cfg, life: l, coroutines: make([]*taskCoroutine, cfg.Job.Splits)}
 	w.cuts.open = map[bellows.CommitNumber]*cut{}
 	if before != nil {
-		w.account, w.happen, w.cuts.last = before.account, before.happen, before.cuts.last
+		w.account, w.happen, w.cuts.last, w.cuts.taken = before.account, before.happen, before.cuts.last, before.cuts.taken
 		w.before = Epoch{}
 	}
 	for _, m := range cfg.Site.Machines {
@@ -258,7 +258,7 @@ func (w *world) happenNext(e *event) {
 	case nodeLost:
 		w.lost(e.node)
 	case cutDue:
-		w.takeCut()
+		w.cuts.due = true
 	case partStored:
 		w.stored(e.storing)
 	case cutStored:
