@@ -19,6 +19,7 @@ import (
 	"bellows/bench/internal/pair"
 	"bellows/bench/internal/sets"
 	"bellows/bench/lab/internal/jobs"
+	"bellows/bench/lab/internal/validation"
 	"bellows/sim/lab"
 	"bellows/sim/lab/script"
 	"bellows/vec"
@@ -32,6 +33,7 @@ type bench struct {
 	scale     bool
 	costsFile string
 	save      string
+	only      string // --only
 	losses    string // file; "": no deaths
 	picture   string
 	hours     float64
@@ -64,12 +66,16 @@ type site struct {
 
 func main() {
 	b := new(bench)
-	pair.Play(pair.Program{Roles: map[string]func([]string){"lab": cluster.Role(jobOf)}})
+	pair.Play(pair.Program{Roles: map[string]func([]string){"lab": cluster.Role(jobOf), validation.RoleName: validation.Role, validation.BurnName: validation.BurnRole}})
 	data := flag.String("data", "", "`folder` with MNIST's image files, or with --files what they are relative to (default: images made from a seed)")
 	files := flag.String("files", "", "comma-separated `files` to train on, for apps other than mlr")
 	b.flags()
 	pair.Main(3, 7, func(p *pair.Bench) {
 		b.Bench = p
+		if b.only != "" {
+			b.validate()
+			return
+		}
 		if b.order.Kernels != "" {
 			pair.Check(vec.Use(b.order.Kernels))
 		}
@@ -94,6 +100,7 @@ func (b *bench) flags() {
 	flag.BoolVar(&b.calibrate, "calibrate", false, "run for real, fit the costs, and print predicted against measured")
 	flag.BoolVar(&b.scale, "scale", false, "run 64 and 1,024 nodes")
 	flag.StringVar(&b.costsFile, "costs", "", "`file` of costs and runs that --save has written (default: measured now)")
+	flag.StringVar(&b.only, "only", "", "`real` or real,KIND,…: hold the laboratory against real processes, by all kinds of events or some; takes root and iproute2")
 	flag.StringVar(&b.losses, "losses", "", "`file` that bench/protocol --only detection has written: lay deaths over the job, and say how long it takes to the same objective by what is done about them")
 	flag.StringVar(&b.picture, "picture", "", "with --losses, a `file` for the picture")
 	flag.Float64Var(&b.hours, "hours", 1, "with --losses, how long the job takes without deaths")

@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
 	"bellows/app"
 	"bellows/app/lda"
@@ -34,6 +35,20 @@ type Order struct {
 	Slots     int               // a hint for mf
 	Settings  map[string]string // of the application
 	Kernels   string            // set to compute with; "": the best
+	Paced     *Paced            // of PacedApp
+}
+
+// PacedApp names the job of Paced.
+const PacedApp = "paced"
+
+// Paced is a job of fixed times: a task reads rows of a table, takes its time, and changes the same rows. An epoch is
+// a clock.
+type Paced struct {
+	Rows, Partitions int           // of the table; rows have the width of ClockApp
+	Touched          int           // rows that a task reads and changes, from the first on; 0: all
+	Items            []int         // by split
+	Item             time.Duration // what an item takes; 0: nothing, as in the laboratory, which takes its own time
+	Spin             bool          // it computes for that time of a processor, instead of resting
 }
 
 // Warm is how many epochs are not measured.
@@ -59,6 +74,9 @@ type Made struct {
 func (o Order) Make() (Made, error) {
 	if o.App == ClockApp {
 		return Made{o.clock(), clockEpoch, clockSplits * clockEpoch, clockSplits}, nil
+	}
+	if o.App == PacedApp {
+		return Made{Job: o.paced(), Clocks: 1, Splits: len(o.Paced.Items)}, nil
 	}
 	for _, a := range applications {
 		if a.Describe().Name == o.App {
