@@ -238,6 +238,10 @@ func (b *Buffer) Merge(o *Buffer) {
 // MergeThree adds three more buffers of the same partition, which it may change: o to b, q to p, and what they are to b. The
 // bits are those of two Merges of siblings and of that of their parents.
 func (b *Buffer) MergeThree(o, p, q *Buffer) {
+	if canMergeFour(b, o, p, q) {
+		mergeFour(b, o, p, q)
+		return
+	}
 	if !(b.whole && o.whole && p.whole && q.whole) || b.counts {
 		b.Merge(o)
 		p.Merge(q)

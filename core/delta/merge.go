@@ -38,6 +38,13 @@ func ascend[R ~uint32](rows []R) bool {
 // where there is room, so that it needs no other memory.
 func mergeRows[R ~uint32](b *Buffer, rows []R, first R, d []float32) {
 	w, n := b.width, len(b.ids)
+	if n == 0 {
+		for _, r := range rows {
+			b.ids = append(b.ids, uint32(r-first))
+		}
+		b.values = append(b.values, d...)
+		return
+	}
 	shared := sharedRows(b.ids, rows, first)
 	all := n + len(rows) - shared
 	b.ids = append(b.ids, make([]uint32, all-n)...)

@@ -1,6 +1,7 @@
 package delta_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -126,6 +127,98 @@ func TestAscendingListsStayAscending(t *testing.T) {
 	}
 	if a.Joined() != 1 {
 		t.Errorf("%d rows were joined, not 1", a.Joined())
+	}
+}
+
+// TestMergeFourGivesSameBits adds four lists at once, and by three merges of two: the rows, their bits, and the number
+// of rows that were joined are the same.
+func TestMergeFourGivesSameBits(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(400) {
+		random := rand.New(rand.NewPCG(seed, 11))
+		rows, width := []int{4097, 9000, 70_000}[seed%3], 1+random.IntN(5)
+		large := &table.Schema{Name: "w", Rows: rows, Width: width}
+		share := 1 + random.IntN(20)
+		var at, want [4]*delta.Buffer
+		for i := range at {
+			at[i], want[i] = delta.NewBuffer(large, rows), delta.NewBuffer(large, rows)
+			if random.IntN(12) == 0 {
+				continue // empty
+			}
+			var list []bellows.RowID
+			for r := range rows {
+				if random.IntN(share) == 0 || r%1000 == 7 {
+					list = append(list, bellows.RowID(r))
+				}
+			}
+			d := make([]float32, width*len(list))
+			for k := range d {
+				d[k] = float32(random.NormFloat64())
+			}
+			if random.IntN(8) == 0 && len(list) > 1 { // a list that does not ascend
+				list[0], list[1] = list[1], list[0]
+			}
+			at[i].AddRows(list, 0, d)
+			want[i].AddRows(list, 0, d)
+			at[i].AddRows(list[:len(list)/2], 0, d[:width*(len(list)/2)])
+			want[i].AddRows(list[:len(list)/2], 0, d[:width*(len(list)/2)])
+		}
+		at[0].MergeThree(at[1], at[2], at[3])
+		want[0].Merge(want[1])
+		want[2].Merge(want[3])
+		want[0].Merge(want[2])
+		ids, values := at[0].Chunk()
+		wantIDs, wantValues := want[0].Chunk()
+		if !slices.Equal(ids, wantIDs) || at[0].Joined() != want[0].Joined() {
+			t.Fatalf("seed %d: %d rows and %d joined, want %d and %d", seed, len(ids), at[0].Joined(), len(wantIDs), want[0].Joined())
+		}
+		for k := range values {
+			if math.Float32bits(values[k]) != math.Float32bits(wantValues[k]) {
+				t.Fatalf("seed %d: value %d is %v, want %v", seed, k, values[k], wantValues[k])
+			}
+		}
+		at[0].Merge(at[1]) // it is used as any other
+		want[0].Merge(want[1])
+		ids, _ = at[0].Chunk()
+		if wantIDs, _ = want[0].Chunk(); !slices.Equal(ids, wantIDs) {
+			t.Fatalf("seed %d: another merge gives other rows", seed)
+		}
+	}
+}
+
+// BenchmarkMergeFour adds four lists of the rows of a large partition that four tasks have changed.
+func BenchmarkMergeFour(b *testing.B) {
+	large := &table.Schema{Name: "w", Rows: 16_000, Width: 4}
+	var list [4][]bellows.RowID
+	var at [4]*delta.Buffer
+	for i := range list {
+		at[i] = delta.NewBuffer(large, 16_000)
+		random := rand.New(rand.NewPCG(uint64(i), 3))
+		for r := range 16_000 {
+			if random.IntN(50) == 0 {
+				list[i] = append(list[i], bellows.RowID(r))
+			}
+		}
+	}
+	d := make([]float32, 4*16_000)
+	for _, three := range []bool{true, false} {
+		b.Run(map[bool]string{true: "at once", false: "by pairs"}[three], func(b *testing.B) {
+			for b.Loop() {
+				for i := range at {
+					at[i].AddRows(list[i], 0, d[:4*len(list[i])])
+				}
+				if three {
+					at[0].MergeThree(at[1], at[2], at[3])
+				} else {
+					at[0].Merge(at[1])
+					at[2].Merge(at[3])
+					at[0].Merge(at[2])
+				}
+				for i := range at {
+					at[i].Reset()
+				}
+			}
+		})
 	}
 }
 
