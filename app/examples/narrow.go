@@ -15,7 +15,7 @@ const FeaturesFile = "features.txt"
 // weights of the others would all be 0. Below, the tables are small anyway, and the model is unchanged.
 const (
 	wideLeast = 1 << 20
-	wideShare = 4
+	wideShare = 2
 )
 
 // Narrowing renumbers the features that occur in training data, in their order. nil renumbers nothing.
