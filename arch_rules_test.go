@@ -196,8 +196,8 @@ func (h house) find(dir string) (room, bool) {
 	return best, found
 }
 
-// at returns the position of n as file:line.
-func (tr *tree) at(n ast.Node) string {
+// position returns the position of n as file:line.
+func (tr *tree) position(n ast.Node) string {
 	p := tr.fset.Position(n.Pos())
 	return p.Filename + ":" + strconv.Itoa(p.Line)
 }
@@ -238,7 +238,7 @@ func floorBreaches(tr *tree) (out []string) {
 					continue
 				}
 				if why := tr.refusal(p, to, f.test); why != "" {
-					out = append(out, fmt.Sprintf("%s: %s may not import %s: %s.", tr.at(spec), p.dir, to, why))
+					out = append(out, fmt.Sprintf("%s: %s may not import %s: %s.", tr.position(spec), p.dir, to, why))
 				}
 			}
 		}
@@ -356,7 +356,7 @@ func longFunctions(tr *tree) (out []string) {
 			}
 			n := tr.fset.Position(fn.End()).Line - tr.fset.Position(fn.Type.Pos()).Line + 1
 			if n > funcMax {
-				out = append(out, fmt.Sprintf("%s: function %s has %d lines, more than %d: divide it.", tr.at(fn.Type), fn.Name.Name, n, funcMax))
+				out = append(out, fmt.Sprintf("%s: function %s has %d lines, more than %d: divide it.", tr.position(fn.Type), fn.Name.Name, n, funcMax))
 			}
 		}
 	}
@@ -388,7 +388,7 @@ func missingDocs(tr *tree) (out []string) {
 			doc = doc || f.syntax.Doc != nil
 			for _, e := range exported(f.syntax) {
 				if !e.doc && !f.generated && f.syntax.Name.Name != "main" {
-					out = append(out, fmt.Sprintf("%s: %s is exported without a doc comment: say what it is, with units and errors.", tr.at(e.node), e.name))
+					out = append(out, fmt.Sprintf("%s: %s is exported without a doc comment: say what it is, with units and errors.", tr.position(e.node), e.name))
 				}
 			}
 		}
@@ -488,15 +488,15 @@ func impureRooms(tr *tree) (out []string) {
 func (tr *tree) impurities(p *pack, f *source) (out []string) {
 	for _, spec := range f.syntax.Imports {
 		if name := importPath(spec); impureImports.MatchString(name) || p.room.floor == 3 && name == "time" {
-			out = append(out, fmt.Sprintf("%s: package %s on floor %d imports %s: what decides does no input or output, an actor above does.", tr.at(spec), p.dir, p.room.floor, name))
+			out = append(out, fmt.Sprintf("%s: package %s on floor %d imports %s: what decides does no input or output, an actor above does.", tr.position(spec), p.dir, p.room.floor, name))
 		}
 	}
 	ast.Inspect(f.syntax, func(n ast.Node) bool {
 		if _, ok := n.(*ast.GoStmt); ok || startsByGroup(n) {
-			out = append(out, fmt.Sprintf("%s: package %s on floor %d starts a goroutine: step functions are called, they do not run.", tr.at(n), p.dir, p.room.floor))
+			out = append(out, fmt.Sprintf("%s: package %s on floor %d starts a goroutine: step functions are called, they do not run.", tr.position(n), p.dir, p.room.floor))
 		}
 		if name := f.call(n, "time"); slices.Contains(clockCalls, name) {
-			out = append(out, fmt.Sprintf("%s: package %s on floor %d calls time.%s: take the time as an argument.", tr.at(n), p.dir, p.room.floor, name))
+			out = append(out, fmt.Sprintf("%s: package %s on floor %d calls time.%s: take the time as an argument.", tr.position(n), p.dir, p.room.floor, name))
 		}
 		return true
 	})
@@ -546,10 +546,10 @@ func badTests(tr *tree) (out []string) {
 		}
 		ast.Inspect(f.syntax, func(n ast.Node) bool {
 			if f.call(n, "time") == "Sleep" {
-				out = append(out, fmt.Sprintf("%s: a test sleeps: wait for the event, or use testing/synctest.", tr.at(n)))
+				out = append(out, fmt.Sprintf("%s: a test sleeps: wait for the event, or use testing/synctest.", tr.position(n)))
 			}
 			if skips(n) {
-				out = append(out, fmt.Sprintf("%s: a test skips itself: a test that may not run proves nothing.", tr.at(n)))
+				out = append(out, fmt.Sprintf("%s: a test skips itself: a test that may not run proves nothing.", tr.position(n)))
 			}
 			return true
 		})
@@ -591,7 +591,7 @@ func unsavedDrivers(tr *tree) (out []string) {
 			})
 		}
 		if driver != nil && !tried {
-			out = append(out, fmt.Sprintf("%s: package %s has a driver, and no test of it calls traintest.CanBeSaved.", tr.at(driver), p.dir))
+			out = append(out, fmt.Sprintf("%s: package %s has a driver, and no test of it calls traintest.CanBeSaved.", tr.position(driver), p.dir))
 		}
 	}
 	return out

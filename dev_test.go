@@ -108,7 +108,7 @@ func TestChoresLeaveNoFolder(t *testing.T) {
 	}
 }
 
-// TestEveryStepOfASoakIsTaken has the first and the third of four steps fail.
+// TestEveryStepOfASoakIsTaken lets the first and the third of four steps fail.
 func TestEveryStepOfASoakIsTaken(t *testing.T) {
 	t.Parallel()
 	plan := filepath.Join(t.TempDir(), "plan")

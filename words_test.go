@@ -104,7 +104,7 @@ func (p *pack) declarations() (out []declaration) {
 			case *ast.GenDecl:
 				for _, s := range d.Specs {
 					if s, ok := s.(*ast.TypeSpec); ok {
-						out = append(out, declaration{f.name, s.Name.Name, has(s)})
+						out = append(out, declaration{f.name, s.Name.Name, wrapsOwnName(s)})
 					}
 				}
 			}
@@ -123,8 +123,8 @@ func namesType(n ast.Node, word string) (found bool) {
 	return found
 }
 
-// has reports whether a type is another by the same name, or embeds one.
-func has(s *ast.TypeSpec) bool {
+// wrapsOwnName reports whether a type is another by the same name, or embeds one.
+func wrapsOwnName(s *ast.TypeSpec) bool {
 	x, ok := s.Type.(*ast.StructType)
 	if !ok {
 		return namesType(s.Type, s.Name.Name)

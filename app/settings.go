@@ -57,13 +57,13 @@ func Resolve(d Description, given map[string]string) (Values, error) {
 	return v, v.Err()
 }
 
-// All returns every setting with its value, in a map of its own.
-func (v Values) All() map[string]string { return maps.Clone(v.text) }
+// Map returns every setting with its value, in a new map.
+func (v Values) Map() map[string]string { return maps.Clone(v.text) }
 
 // IsAuto reports whether the application is to choose the value.
 func (v Values) IsAuto(name string) bool { return v.must(name) == Auto }
 
-// Settle records the value that the application chose, so that All tells it.
+// Settle records the value that the application chose, so that Map includes it.
 func (v Values) Settle(name, value string) {
 	v.must(name)
 	v.text[name] = value
@@ -128,8 +128,8 @@ func (v Values) Refuse(name, format string, args ...any) {
 	v.fault(name, format, args...)
 }
 
-// Err is nil, or everything that was found wrong so far, each with the setting, its value and
-// what is allowed. Its kind is bellows.Config; where help is to be had, the program adds.
+// Err returns everything that was found wrong so far, each with the setting, its value and what is allowed, or nil. Its
+// kind is bellows.Config; the program adds how to get help.
 func (v Values) Err() error {
 	if len(*v.faults) == 0 {
 		return nil

@@ -39,7 +39,7 @@ func TestResolveFillsDefaults(t *testing.T) {
 		t.Error(err)
 	}
 	want := map[string]string{"rank": "16", "lr": "0.125", "biases": "off", "schedule": "strata"}
-	if got := v.All(); !maps.Equal(got, want) {
+	if got := v.Map(); !maps.Equal(got, want) {
 		t.Errorf("All() = %v, want %v", got, want)
 	}
 }

@@ -41,7 +41,7 @@ func TestInherit(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := v.Inherit("rank", 8)
-		if err := v.Err(); got != 8 || v.All()["rank"] != "8" || (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		if err := v.Err(); got != 8 || v.Map()["rank"] != "8" || (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q gives %d, %v", given, got, err)
 		}
 	}

@@ -31,7 +31,7 @@ func fake(t *testing.T, answer http.HandlerFunc) *Client {
 	return NewClient(server.Address, server.Token)
 }
 
-// silent does not answer until the caller has gone or the test is over.
+// silent answers only after the caller has gone or the test is over.
 func silent(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
 // TestQuestionsAreAsked, with the token, each under its path, and answered with what the manager says.

@@ -10,9 +10,9 @@ import (
 	"bellows/vec"
 )
 
-// Job is what every actor of a job is made of, and every checker before them: each process makes it of the same settings, and a
-// fingerprint shows node 0 that it did (wire.Ready). What is an actor's own is in the Options beside it. Nobody changes a Job or what
-// it points to; an actor that needs a part of it to change keeps its own.
+// A Job holds what all actors of a job have in common, and every checker before them. Each process makes it from the
+// same settings, and a fingerprint proves that to node 0 (wire.Ready). Settings of one actor are in its Options. A Job
+// and what it points to never change; an actor that needs to change a part keeps a copy of it.
 type Job struct {
 	Controller wire.Address
 	Nodes      int // with which the job begins, by number from 0
@@ -30,13 +30,14 @@ type Job struct {
 	// Units is into how many units a split's clock is divided; nil: it is one. UnitsOf is what it comes to.
 	Units func(split bellows.SplitID, clock bellows.Clock) int
 	Wire  []vec.Format // in which deltas of each table travel to lanes of other nodes; nil: as they are
-	// Times are how long who waits for what. Without a lease nobody can be silent: everybody is in one process, and no node is waited
-	// for to be ready, or found silent.
+	// Times limit the waits of each role. Without a lease no node can be silent: all actors are in one process, and no
+	// node is awaited or found silent.
 	Times liveness.Times
 }
 
-// UnitsOf is into how many units the clock of a split is divided: as Units says, but none is without an item where the clock has
-// some. It is fixed for a job, as the items are, so that a controller that follows another divides as that did.
+// UnitsOf returns into how many units the clock of a split is divided: as many as Units says, but each has an item if
+// the clock has some. A job fixes it, like the items, so that a controller that follows another divides in the same
+// way.
 func (j *Job) UnitsOf(split bellows.SplitID, clock bellows.Clock) int {
 	if j.Units == nil {
 		return 1
@@ -52,10 +53,10 @@ func (j *Job) SetStaleness(t bellows.TableID, clocks int32) {
 	j.Tables[t].Consistency = table.Consistency(clocks)
 }
 
-// Numbers is above the numbers of all nodes that the job may ever have.
+// Numbers returns a number above those of all nodes that the job may ever have.
 func (j *Job) Numbers() int { return max(j.Nodes, j.NodesMost) }
 
-// Incarnation is which process of a client takes part when the job begins, counted from 1.
+// Incarnation returns which process of a client takes part when the job begins, counted from 1.
 func (j *Job) Incarnation(client wire.Address) uint32 {
 	for i, a := range j.Clients {
 		if a == client && i < len(j.Incarnations) {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestDocumentsAboveADefectAreTaken: of a docword all whole documents above it, none behind it, and the same ones for
-// any size of blocks. A document whose next line is a defect may not be whole; and the last one may not be where the
+// TestDocumentsAboveADefectAreTaken checks that a docword gives all whole documents before a defect, none after it, and
+// the same ones for any size of blocks. A document before a defective line may not be whole; nor the last one, if the
 // header promises more.
 func TestDocumentsAboveADefectAreTaken(t *testing.T) {
 	t.Parallel()
@@ -87,7 +87,7 @@ func TestDocumentsMayBeLong(t *testing.T) {
 	}
 }
 
-// TestImagesFlow: in blocks, with their labels; and a file that is cut short is told of.
+// TestImagesFlow reads images in blocks, with their labels, and reports a file that is cut short.
 func TestImagesFlow(t *testing.T) {
 	t.Parallel()
 	const rows, width = 3000, 400
@@ -140,8 +140,8 @@ func TestImagesFlow(t *testing.T) {
 	}
 }
 
-// FuzzBagsFlow holds bags of words that flow against the same that are read whole: one has an error where the other
-// has, and the documents are alike.
+// FuzzBagsFlow compares bags of words that flow with the same bags read whole: both have an error or none, and equal
+// documents.
 func FuzzBagsFlow(f *testing.F) {
 	for _, text := range []string{"3\n5\n2\n1 1 1\n3 2 1\n", "9\n2\n3\n2 1 1\n\n2 2 4 \n7 1 1",
 		"2\n2\n2\n1 1 1\n1 1 1\n", "2\n2\n2\n2 1 1\n1 1 1\n", "2\n2\n1\n 1 x\n", "4\n5\n1\n4 5 1\n"} {

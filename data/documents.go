@@ -155,7 +155,7 @@ func (r *reader) textDocuments() (*bags.Bags, []string) {
 	for _, p := range r.pieces {
 		// the caller reports the error
 		if r.opt.Meter.Add(1) != nil {
-			break // whoever reads says so
+			break // the reader reports it
 		}
 		from := int64(0)
 		for _, end := range p.Ends {

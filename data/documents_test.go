@@ -179,7 +179,8 @@ func TestBlocksAndWorkersDoNotChangeDocuments(t *testing.T) {
 	}
 }
 
-// LDA-C counts words from 0 and calls them by the vocabulary beside it, which may have words that no document has.
+// LDA-C counts words from 0 and names them by the vocabulary in the same folder, which may have words that no document
+// has.
 func TestLDAC(t *testing.T) {
 	t.Parallel()
 	dir := files(t, map[string]string{"ap.ldac": "2 2:1 0:3\r\n\n0\n1 1:2\n", "ap.vocab": "ape\nbee\ncat\ndog\n",
@@ -241,7 +242,7 @@ func TestWordsOfText(t *testing.T) {
 				want := strings.Count(" "+c.want[0]+" ", " new ")
 				if word, _ := other.Documents.Doc(0); want != 1 || len(word) != len(strings.Fields(c.want[0])) &&
 					!strings.Contains(c.want[0], "apes_new") {
-					t.Errorf("%s: %d words of %s are in the other text", name, len(word), c.want[0])
+					t.Errorf("%s: %d words from %s are in the other text", name, len(word), c.want[0])
 				}
 				if set.Reading.Ngrams != c.opt.Ngrams || (len(set.Reading.StopWords) > 0) != (c.opt.StopWords != "") {
 					t.Errorf("%s: read by %d, %q", name, set.Reading.Ngrams, set.Reading.StopWords)

@@ -15,8 +15,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
-// damageSchema has columns of which batches say many things: dictionaries, some with further buffers, lists, and values
-// that take no bytes.
+// damageSchema has columns with many properties in their batches: dictionaries, some with further buffers, lists, and
+// values that take no bytes.
 var damageSchema = arrow.NewSchema([]arrow.Field{
 	field("label", arrow.PrimitiveTypes.Int64), field("colour", arrow.BinaryTypes.String), field("nothing", arrow.Null),
 	field("view", arrow.BinaryTypes.StringView),
@@ -47,7 +47,7 @@ func packedStream(t testing.TB, s *arrow.Schema, batches []arrow.RecordBatch) []
 // TestDamagedArrowTakesLittle writes large and small numbers over each place of files of Arrow: whatever they then
 // claim to have, reading them takes little memory, and ends in an *Error or in rows.
 func TestDamagedArrowTakesLittle(t *testing.T) {
-	// bytes that all of a read may take, most of which is room for workers, buffers and what unpacks
+	// bytes that a whole read may take, mostly room for workers, buffers and what unpacks
 	const most = 48 << 20
 	for name, as := range map[string]func(testing.TB, *arrow.Schema, []arrow.RecordBatch) []byte{"a file": asArrow,
 		"a stream": asStream, "a packed stream": packedStream} {
@@ -81,8 +81,8 @@ func TestDamagedArrowTakesLittle(t *testing.T) {
 	}
 }
 
-// TestArrowClaims wants claims of a damaged file to be told as what they are, and not as what the library makes of
-// them.
+// TestArrowClaims checks that errors name the false claims of a damaged file, and not their consequences in the
+// library.
 func TestArrowClaims(t *testing.T) {
 	t.Parallel()
 	s := arrow.NewSchema([]arrow.Field{field("y", arrow.PrimitiveTypes.Int64), field("x", arrow.Null)}, nil)

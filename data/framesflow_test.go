@@ -19,8 +19,8 @@ var flowSchema = arrow.NewSchema([]arrow.Field{{Name: "label", Type: arrow.Binar
 	field("rating", arrow.PrimitiveTypes.Float32), field("text", arrow.BinaryTypes.String),
 	field("weight", arrow.PrimitiveTypes.Int8)}, nil)
 
-// flowBatches returns rows of it, some of which lack values; wrong is the row whose x is infinite and whose user is
-// missing, -1: none.
+// flowBatches returns rows of it, some with missing values; wrong is the row with an infinite x and a missing user, -1:
+// none.
 func flowBatches(sizes []int, wrong int) (out []arrow.RecordBatch) {
 	next := 0
 	for _, size := range sizes {
@@ -100,7 +100,8 @@ func TestFramesStream(t *testing.T) {
 	}
 }
 
-// TestFramesAboveADefectAreTaken: all rows above it, none behind it, and the error is that of Read.
+// TestFramesAboveADefectAreTaken checks that all rows before the defect are taken, none after it, and that the error is
+// that of Read.
 func TestFramesAboveADefectAreTaken(t *testing.T) {
 	t.Parallel()
 	for _, wrong := range []int{0, 16_384, 20_002, 30_000} {

@@ -18,7 +18,8 @@ func TestLatest(t *testing.T) {
 		for _, values := range []uint64{1, 3, 1 << 40} {
 			times, order := make([]float64, rows), make([]int, rows)
 			for r := range times {
-				times[r], order[r] = float64(random.Of(7, uint64(rows), uint64(r))%values)/3-0.5*float64(values/3), r
+				draw := random.Derive(7, uint64(rows), uint64(r)) % values
+				times[r], order[r] = float64(draw)/3-0.5*float64(values/3), r
 			}
 			slices.SortFunc(order, func(a, b int) int {
 				return cmp.Or(cmp.Compare(times[a], times[b]),

@@ -59,9 +59,9 @@ func Value(metric string, v float64) string {
 	return Number(v)
 }
 
-// Left formats how many seconds remain: "3 s", "85 s", "12 min", "2.5 h". It rounds up: an estimate that is exceeded is
-// worse than one that is met early.
-func Left(seconds float64) string {
+// Remaining formats how many seconds remain: "3 s", "85 s", "12 min", "2.5 h". It rounds up: an estimate that is
+// exceeded is worse than one that is met early.
+func Remaining(seconds float64) string {
 	switch {
 	case math.IsNaN(seconds) || math.IsInf(seconds, 0) || seconds < 0:
 		return "-"

@@ -325,7 +325,7 @@ func TestApplicationsGrow(t *testing.T) {
 	}
 }
 
-// TestJoinRefusalNamesNode has nodes join that cannot take part: with another token, another job, one that dies on the
+// TestJoinRefusalNamesNode invites nodes that cannot take part: with another token, another job, one that dies on the
 // way, and one that is not expected. The job continues, and accepts the next.
 func TestJoinRefusalNamesNode(t *testing.T) {
 	t.Parallel()
@@ -409,8 +409,8 @@ func TestJoinRefusalNamesNode(t *testing.T) {
 	}
 }
 
-// TestNodesJoinTogether has two nodes on their way at a time; the first does not come before the second is invited.
-// Both take part, and run splits.
+// TestNodesJoinTogether invites two nodes at a time; the first does not come before the second is invited. Both take
+// part, and run splits.
 func TestNodesJoinTogether(t *testing.T) {
 	t.Parallel()
 	g := &growth{t: t, job: func() train.Job { return job(30, drift) }}
@@ -461,8 +461,7 @@ func TestNodesJoinTogether(t *testing.T) {
 	}
 }
 
-// unwanted has two nodes come that are not expected, the second while the first is on its way, and one that hosts
-// nothing.
+// unwanted sends two nodes that are not expected, the second while the first is on its way, and one that hosts nothing.
 func (g *growth) unwanted() {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	_, err := g.commands.Add(ctx, 1, 0, func(context.Context, node.Invitation) error {

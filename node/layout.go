@@ -59,7 +59,7 @@ func (l *lead) layout() Layout {
 	for i := range l.job.Tables {
 		found.Tables = append(found.Tables, l.job.Tables[i].Name)
 	}
-	for ref := range l.route.All() {
+	for ref := range l.route.Each() {
 		found.Partitions = append(found.Partitions, Holding{ref, l.route.Owner(ref).Lane.Node, bytesOf(&l.job.Tables[ref.Table], l.route.Cut(ref.Table), ref.Partition)})
 	}
 	return found

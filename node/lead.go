@@ -135,7 +135,7 @@ func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 		l.collecting = true
 		l.reportStop()
 	}
-	if on := l.shell.Training(); on != l.training.On() {
+	if on := l.shell.Training(); on != l.training.Running() {
 		l.training.Set(time.Since(l.began), on)
 	}
 	if l.checker != nil {
@@ -183,7 +183,7 @@ func (l *lead) reportStart() {
 // its state is collected.
 func (l *lead) reportStop() {
 	if l.opt.OnStop != nil {
-		left := l.shell.Left()
+		left := l.shell.Remaining()
 		l.reporter.say(func() { l.opt.OnStop(left) })
 	}
 }

@@ -46,7 +46,7 @@ func (c *Commands) movePartition(ctx context.Context, ref bellows.PartitionRef, 
 		if !some {
 			return bellows.Errorf(bellows.Config, "move a partition", ref.String(), "node %d has no lane", to)
 		}
-		if l.route.Has(ref) && l.route.Owner(ref).Lane.Node == to {
+		if l.route.Contains(ref) && l.route.Owner(ref).Lane.Node == to {
 			lane = l.route.Owner(ref).Lane
 		}
 		if err := l.shell.MovePartition(ref, lane, urgent, &l.fx); err != nil {
@@ -83,7 +83,7 @@ func valuesOf(r *route.Route, job *train.Job, ref bellows.PartitionRef) int {
 // leastLane returns the lane of a node that holds the fewest values; false if it has none.
 func leastLane(r *route.Route, job *train.Job, n bellows.NodeID) (least wire.Address, some bool) {
 	held := map[wire.Address]int{} // for look-ups only
-	for ref := range r.All() {
+	for ref := range r.Each() {
 		held[r.Owner(ref).Lane] += valuesOf(r, job, ref)
 	}
 	for _, a := range r.Lanes() {

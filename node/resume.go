@@ -19,7 +19,7 @@ func (p *process) resume(saved train.Saved) error {
 			return err
 		}
 	}
-	for ref := range p.common.Route.All() {
+	for ref := range p.common.Route.Each() {
 		owner := p.common.Route.Owner(ref).Lane
 		if owner.Node != p.cluster.Self {
 			continue

@@ -124,7 +124,8 @@ func TestALargeModelIsCollected(t *testing.T) {
 	})
 }
 
-// TestSlowLinkIsNotSilence has a link that takes longer than a lease for one part of a message: heartbeats wait for it.
+// TestSlowLinkIsNotSilence uses a link that takes longer than a lease for one part of a message: heartbeats wait for
+// it.
 func TestSlowLinkIsNotSilence(t *testing.T) {
 	t.Parallel()
 	for from := range bellows.NodeID(2) { // either end
@@ -262,7 +263,7 @@ func TestNodeZeroStopsTasksWithModel(t *testing.T) {
 	})
 }
 
-// TestFailedExecutorCloseLosesNothing has an executor fail to close after training: the model is complete, and the
+// TestFailedExecutorCloseLosesNothing fails the close of an executor after training: the model is complete, and the
 // failure is reported.
 func TestFailedExecutorCloseLosesNothing(t *testing.T) {
 	t.Parallel()
@@ -336,7 +337,8 @@ func TestANodeWhoseTasksHangLeaves(t *testing.T) {
 	})
 }
 
-// TestATaskThatHangsIsNamed has a slow task: it is named, and the job continues. A task that does not end ends the job.
+// TestATaskThatHangsIsNamed runs a slow task: it is named, and the job continues. A task that does not end ends the
+// job.
 func TestATaskThatHangsIsNamed(t *testing.T) {
 	t.Parallel()
 	for takes, ends := range map[time.Duration]bool{6 * time.Second: true, 2 * time.Minute: false} {
@@ -391,8 +393,8 @@ func TestTrainedCountsVisitTime(t *testing.T) {
 	})
 }
 
-// TestRemoteWaitIsNamed has a split of node 0 take five seconds for its first clock: those of node 1 wait for it before
-// they read, and node 0 reports that.
+// TestRemoteWaitIsNamed delays a split of node 0 by five seconds in its first clock: splits of node 1 wait for it
+// before they read, and node 0 reports that.
 func TestRemoteWaitIsNamed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -411,7 +413,7 @@ func TestRemoteWaitIsNamed(t *testing.T) {
 	})
 }
 
-// TestEndWaitNamesTask has one task fail while another continues for a while.
+// TestEndWaitNamesTask fails one task while another continues for a while.
 func TestEndWaitNamesTask(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -523,8 +525,8 @@ func TestPullOfZeroRows(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestASplitFarAheadGoesOn has splits that wait for no other, dispatched far ahead, and one slow task.
-func TestASplitFarAheadGoesOn(t *testing.T) {
+// TestASplitFarAheadContinues dispatches splits that wait for no other far ahead, and one slow task.
+func TestASplitFarAheadContinues(t *testing.T) {
 	t.Parallel()
 	const clocks = 200
 	synctest.Test(t, func(t *testing.T) {

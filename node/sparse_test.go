@@ -227,8 +227,8 @@ func TestRepeatedKeysNeedTwoRounds(t *testing.T) {
 	}
 }
 
-// TestASplitSeesItsOwnSubscribedKeys has one split read keys under every consistency; one appears late and one never.
-// It sees its own writes, and asks twice.
+// TestASplitSeesItsOwnSubscribedKeys reads keys from one split under every consistency; one key appears late and one
+// never. The split sees its own writes, and asks twice.
 func TestASplitSeesItsOwnSubscribedKeys(t *testing.T) {
 	t.Parallel()
 	const rounds, late = 20, 7

@@ -25,7 +25,7 @@ func (p *process) inTurns() bool {
 			return false
 		}
 	}
-	for ref := range p.common.Route.All() {
+	for ref := range p.common.Route.Each() {
 		if p.holds(ref) {
 			return false
 		}

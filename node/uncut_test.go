@@ -27,7 +27,7 @@ func archiveOf(t *testing.T, s *mem.Store, j train.Job) *archive.Archive {
 	return a
 }
 
-// TestCutWithoutManifestIsDropped has the first manifest fail: that is reported by name, the job continues, and the
+// TestCutWithoutManifestIsDropped fails the first manifest: the failure is reported by name, the job continues, and the
 // next cut is complete.
 func TestCutWithoutManifestIsDropped(t *testing.T) {
 	t.Parallel()
@@ -153,8 +153,8 @@ func TestANodeWithoutAPlaceCutsNothing(t *testing.T) {
 	}
 }
 
-// TestUnchangedPartitionsAreNotRewritten has a table that changes in the first clock only: a later cut takes its
-// partitions from an earlier one, and a job resumes with them.
+// TestUnchangedPartitionsAreNotRewritten changes a table in the first clock only: a later cut takes its partitions from
+// an earlier one, and a job resumes with them.
 func TestUnchangedPartitionsAreNotRewritten(t *testing.T) {
 	t.Parallel()
 	once := func(rounds int) train.Job {

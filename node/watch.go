@@ -157,7 +157,7 @@ func (l *lead) owned() (splits, partitions map[bellows.NodeID]int) {
 	for s := range bellows.SplitID(l.job.Splits) {
 		splits[l.route.Node(s)]++
 	}
-	for ref := range l.route.All() {
+	for ref := range l.route.Each() {
 		partitions[l.route.Owner(ref).Lane.Node]++
 	}
 	return splits, partitions

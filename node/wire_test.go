@@ -54,8 +54,8 @@ func TestSixteenBitsAreNearAndRepeat(t *testing.T) {
 	}
 }
 
-// TestSixteenBitsKeepOwnWritesAndCounts has every split count clocks in its own rows: of whole numbers, which may not
-// be rounded however large they are, and of floats, which must show the split's own writes at once.
+// TestSixteenBitsKeepOwnWritesAndCounts counts the clocks of every split in its own rows: in whole numbers, which may
+// not be rounded however large they are, and in floats, which must show the split's own writes at once.
 func TestSixteenBitsKeepOwnWritesAndCounts(t *testing.T) {
 	t.Parallel()
 	const rounds = 40

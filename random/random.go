@@ -27,9 +27,9 @@ func Finish(x uint64) uint64 {
 // Mix returns the number that SplitMix64 draws from state x: a bijection like Finish that also moves zero.
 func Mix(x uint64) uint64 { return Finish(x + golden) }
 
-// Of returns the number of a seed for one purpose, such as (split, clock, item): each word is mixed with all before it,
-// so that (1, 2) and (2, 1) have nothing in common.
-func Of(seed uint64, purpose ...uint64) uint64 {
+// Derive returns the number of a seed for one purpose, such as (split, clock, item): each word is mixed with all before
+// it, so that (1, 2) and (2, 1) have nothing in common.
+func Derive(seed uint64, purpose ...uint64) uint64 {
 	h := Mix(seed)
 	for _, x := range purpose {
 		h = Mix(h ^ x)

@@ -26,12 +26,12 @@ func TestPurposesAreApart(t *testing.T) {
 			for clock := range uint64(8) {
 				for item := range uint64(8) {
 					at := [4]uint64{seed, split, clock, item}
-					h := random.Of(seed, split, clock, item)
+					h := random.Derive(seed, split, clock, item)
 					if before, ok := seen[h]; ok {
 						t.Fatalf("%v and %v have the same number", before, at)
 					}
 					seen[h] = at
-					if h != random.Of(seed, split, clock, item) {
+					if h != random.Derive(seed, split, clock, item) {
 						t.Fatalf("the number of %v does not repeat", at)
 					}
 				}
@@ -47,7 +47,7 @@ func TestBitsAreEven(t *testing.T) {
 	var set [64]int
 	sum := 0.0
 	for i := range uint64(n) {
-		h := random.Of(i, 3)
+		h := random.Derive(i, 3)
 		for b := range set {
 			set[b] += int(h >> b & 1)
 		}
@@ -75,7 +75,7 @@ func TestDrawsAllocateNothing(t *testing.T) {
 	seed, sum := uint64(1), uint64(0)
 	if n := testing.AllocsPerRun(100, func() {
 		s := random.Start(seed, 5)
-		sum += random.Of(seed, 1, 2, 3) + s.Next()
+		sum += random.Derive(seed, 1, 2, 3) + s.Next()
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}

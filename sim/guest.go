@@ -321,7 +321,7 @@ func (w *world) empty(n *node) {
 		}
 	}
 	lanes := w.stay(r.Lanes())
-	for ref := range r.All() {
+	for ref := range r.Each() {
 		if r.Owner(ref).Lane.Node == n.Number && len(lanes) > 0 {
 			w.Must(w.movePartition(ref, lanes[r.Number(ref)%len(lanes)], false))
 		}

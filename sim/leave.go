@@ -48,7 +48,7 @@ func (w *world) removeLane(e schedule.Entry) error {
 	}
 	r := w.lead.Route()
 	if to := w.stay(r.Lanes()); len(to) > 0 {
-		for ref := range r.All() {
+		for ref := range r.Each() {
 			if r.Owner(ref).Lane != e.Actor {
 				continue
 			}

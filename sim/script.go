@@ -64,7 +64,7 @@ const noticeMax = (2000 + 2*beatEvery + 10) * (1000 + 2*schedule.DriftMax) / 100
 // checkNamed sees that a wait that has lasted was named (P8), unless the node itself did not run meanwhile, or has ended the job.
 func (s *script) checkNamed() {
 	if waited := s.w.Now - s.since; s.waiting && waited > noticeMax && !s.named && !s.w.Loss.Done && !s.k.node.Failed && s.k.node.PausedUntil < s.since {
-		s.w.Violated("P8: %v has waited for %d ms and nobody said so", s.unit, waited)
+		s.w.Violated("P8: %v has waited for %d ms without a notice", s.unit, waited)
 	}
 }
 
@@ -143,7 +143,7 @@ func (w *world) checkCulprit(notice string) {
 		}
 		w.coverage.Hit("culprit-named")
 		if s.unit.Split != bellows.SplitID(split) {
-			w.Violated("P8: %q, and %v does not go on there", notice, s.unit)
+			w.Violated("P8: %q, and %v hangs there", notice, s.unit)
 		}
 	}
 }

@@ -2,14 +2,12 @@ package vec
 
 import "fmt"
 
-// Factors is the part of a factor model that a block of ratings touches, and
-// how its steps update it.
+// Factors is the part of a factor model that a block of ratings touches, and how its steps update it.
 //
-// Row u of the users is P[u*Stride:u*Stride+Rank], row i of the items likewise
-// in Q. What lies between Rank and Stride is neither read nor written, but for
-// a bias kept there; rows need no padding. Ranks 16 and 32 have kernels of their
-// own, then multiples of 16 are fastest, then of 8. Slabs that start on a cache
-// line, as large slices do, and a Stride that is a multiple of 8 help.
+// Row u of the users is P[u*Stride:u*Stride+Rank], and row i of the items is the same part of Q. The values between
+// Rank and Stride are neither read nor written, except a bias kept there; rows need no padding. Ranks 16 and 32 have
+// special kernels; then multiples of 16 are fastest, then of 8. Slabs that start on a cache line, as large slices do,
+// and a Stride that is a multiple of 8 help.
 type Factors struct {
 	Rank   int // factors in a row, at least 1
 	Stride int // elements from one row to the next, at least Rank
@@ -17,11 +15,9 @@ type Factors struct {
 
 	// Biases in rows are the faster of the two: at rank 32 in blocked order they
 	// cost about 10 % of the speed without biases, separate ones about 15 %.
-	//
-	// UserBias[u*BiasStride] and ItemBias[i*BiasStride] are added to the
-	// prediction and learned with it; both nil means no biases. To keep a bias
-	// in its row behind the factors, let UserBias be P[Rank:], ItemBias be
-	// Q[Rank:] and BiasStride be Stride. Separate slices have BiasStride 1.
+	// UserBias[u*BiasStride] and ItemBias[i*BiasStride] are added to the prediction and learned with it; both nil means
+	// no biases. To keep a bias in its row after the factors, let UserBias be P[Rank:], ItemBias be Q[Rank:] and
+	// BiasStride be Stride. Separate slices have BiasStride 1.
 	UserBias, ItemBias []float32
 	BiasStride         int
 

@@ -366,7 +366,7 @@ func TestReadEnding(t *testing.T) {
 		c.want.Chosen = c.epochs == 0
 		got := ReadEnding(&app.Input{Epochs: c.epochs}, v, 70)
 		got.Settle(v, 4, 2)
-		all := v.All()
+		all := v.Map()
 		if got != c.want || all["early_stop"] != fmt.Sprint(c.want.EarlyStop) || all["splits"] != "4" || all["clocks"] != "2" {
 			t.Errorf("%d epochs, %v: %+v, %v; want %+v", c.epochs, c.given, got, all, c.want)
 		}

@@ -102,7 +102,7 @@ func (c *Classified) Scorer(p app.Predictor, set *data.Set) (app.Scorer, error) 
 		}
 		return func() {
 			for i, y := range class {
-				c.count(y, chances[i*width:(i+1)*width], losses[i], right[i], weight.Of(lo+i))
+				c.count(y, chances[i*width:(i+1)*width], losses[i], right[i], weight.Weight(lo+i))
 			}
 			c.strange, strange = c.strange+strange, 0
 		}, nil

@@ -90,9 +90,9 @@ func (n *Narrowing) Features() []string {
 	return names
 }
 
-// Of returns a set with its features renumbered. Features that do not occur in training follow the others of their
+// Apply returns a set with its features renumbered. Features that do not occur in training follow the others of their
 // row, as features that the model does not know (Source).
-func (n *Narrowing) Of(set *data.ExampleSet) *data.ExampleSet {
+func (n *Narrowing) Apply(set *data.ExampleSet) *data.ExampleSet {
 	if n == nil || !set.Sparse() {
 		return set
 	}

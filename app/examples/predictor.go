@@ -37,7 +37,7 @@ func (p *Predictor) Source(set *data.Set, op string, scores int) (Source, error)
 	if err := CheckLabelled(set, op, p.App); err != nil {
 		return Source{}, err
 	}
-	of := p.Narrow.Of(set.Examples)
+	of := p.Narrow.Apply(set.Examples)
 	return Source{ExampleSet: of, Width: p.Features, Lift: Lift(of.Origins, p.Origins, scores, p.Features, p.Weight)}, nil
 }
 

@@ -86,11 +86,11 @@ func (p *Problem) Know(in *app.Input, wide int, known []int32) {
 	set := in.Data.Examples
 	p.Wide, p.Features = wide, wide
 	if p.Narrow = NarrowingOf(set, wide, known); p.Narrow != nil {
-		set, p.Features = p.Narrow.Of(set), p.Narrow.Count
+		set, p.Features = p.Narrow.Apply(set), p.Narrow.Count
 	}
 	p.Src = Source{ExampleSet: set, Width: p.Features}
 	if in.Test != nil {
-		p.Test = Source{ExampleSet: p.Narrow.Of(in.Test.Examples), Width: p.Features}
+		p.Test = Source{ExampleSet: p.Narrow.Apply(in.Test.Examples), Width: p.Features}
 		p.TestRow = p.Test.AllRows()
 	}
 }
@@ -126,10 +126,10 @@ func (p *Problem) Weigh(in *app.Input, classes []string, class []int32) error {
 	}
 	if p.Weight = p.Count; classes != nil {
 		for _, r := range p.Rows {
-			counts[class[r]] += p.Count.Of(int(r))
+			counts[class[r]] += p.Count.Weight(int(r))
 		}
 		p.Classed, told[1] = ReadClassWeights(p.Values, classes, counts)
-		p.Weight = p.Count.By(p.Classed, class)
+		p.Weight = p.Count.ScaleByClass(p.Classed, class)
 	}
 	p.Weighed = slices.DeleteFunc(told, func(s string) bool { return s == "" })
 	return p.Values.Err()
@@ -217,7 +217,7 @@ func (p *Problem) Bend() float64 {
 	p.LayDense(x, p.Src, sample)
 	for i, r := range sample {
 		if p.Weight != nil {
-			vec.Scale(float32(math.Sqrt(p.Weight.Of(int(r)))), x[i*p.Features:(i+1)*p.Features])
+			vec.Scale(float32(math.Sqrt(p.Weight.Weight(int(r)))), x[i*p.Features:(i+1)*p.Features])
 		}
 	}
 	return min(length, max(1, Curvature(x, p.Features)))

@@ -33,8 +33,8 @@ func NewRowWeights(set *data.ExampleSet, rows []int32) (weights RowWeights, head
 	return weights, fmt.Sprintf("rows weigh %.3g to %.3g", low, high)
 }
 
-// Of returns the weight of a row.
-func (w RowWeights) Of(row int) float64 {
+// Weight returns the weight of a row.
+func (w RowWeights) Weight(row int) float64 {
 	if w == nil {
 		return 1
 	}
@@ -82,14 +82,14 @@ func (w RowWeights) Part(from, to int) RowWeights {
 	return w[from:to:to]
 }
 
-// By multiplies by the weight of each row's class.
-func (w RowWeights) By(classes ClassWeights, class []int32) RowWeights {
+// ScaleByClass multiplies by the weight of each row's class.
+func (w RowWeights) ScaleByClass(classes ClassWeights, class []int32) RowWeights {
 	if classes == nil {
 		return w
 	}
 	out := make(RowWeights, len(class))
 	for r, c := range class {
-		out[r] = float32(w.Of(r) * float64(classes.Of(c)))
+		out[r] = float32(w.Weight(r) * float64(classes.Weight(c)))
 	}
 	return out
 }

@@ -97,7 +97,7 @@ func measureDense(meter *progress.Meter, s Source, rows []int32, weights RowWeig
 		}
 		buf := make([]float32, s.Width)
 		for _, r := range some {
-			if w := weights.Of(int(r)); w > 0 {
+			if w := weights.Weight(int(r)); w > 0 {
 				part[i].add(s.Vector(int(r), buf), w)
 			}
 		}
@@ -108,7 +108,7 @@ func measureDense(meter *progress.Meter, s Source, rows []int32, weights RowWeig
 	return part[0]
 }
 
-// add is the inner loop: the numbers of a row are finite, so that comparing them says all that min and max would.
+// add runs the inner loop: the numbers of a row are finite, so comparisons give the same result as min and max.
 func (m *moments) add(row []float32, weight float64) {
 	m.weight += weight
 	rate := weight / m.weight
@@ -223,7 +223,7 @@ func measureSparse(meter *progress.Meter, s Source, rows []int32, weights RowWei
 			break
 		}
 		at++
-		if weight := weights.Of(r); weight > 0 {
+		if weight := weights.Weight(r); weight > 0 {
 			index, value := s.Entries(r)
 			m.add(index, value, weight)
 		}

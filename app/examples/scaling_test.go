@@ -59,7 +59,7 @@ func deviation(got, want float64) float64 { return math.Abs(got-want) / max(1e-9
 func reference(set *data.ExampleSet, weights RowWeights, j int, scheme string, dense bool) (center, factor, square float64) {
 	each := func(visit func(v, weight float64)) {
 		for r := range set.Rows() {
-			if w := weights.Of(r); w > 0 {
+			if w := weights.Weight(r); w > 0 {
 				visit(float64(set.Dense[r*set.Features+j]), w)
 			}
 		}

@@ -31,8 +31,8 @@ const (
 // rows are counted by them.
 type ClassWeights []float32
 
-// Of returns the weight of a row of a class.
-func (w ClassWeights) Of(class int32) float32 {
+// Weight returns the weight of a row of a class.
+func (w ClassWeights) Weight(class int32) float32 {
 	if w == nil || class == UnknownClass {
 		return 1
 	}

@@ -75,7 +75,7 @@ func New(m *model.Model, format string) (*File, error) {
 	}
 	switch format {
 	case LIBLINEAR:
-		return newLIBLINEAR(m)
+		return newLinearText(m)
 	case LIBMF:
 		return newLIBMF(m)
 	case ONNX:

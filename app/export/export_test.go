@@ -40,7 +40,7 @@ type made struct {
 	rows  *data.Set
 }
 
-// numbers are drawn from a seed, so that golden files can be made again.
+// numbers draws numbers from a seed, so that golden files can be made again.
 func numbers(r *rand.Rand, n int, size float64) []float32 {
 	out := make([]float32, n)
 	for i := range out {

@@ -83,11 +83,11 @@ func TestFarModelsAreExported(t *testing.T) {
 	}
 }
 
-// TestFarBiasOfLIBLINEAR: LIBLINEAR takes features as they are, and computes in 64 bits.
-func TestFarBiasOfLIBLINEAR(t *testing.T) {
+// TestFarBiasOfLinearText checks LIBLINEAR's text, which takes features as they are, in 64 bits.
+func TestFarBiasOfLinearText(t *testing.T) {
 	t.Parallel()
 	for _, m := range farModels()[:2] {
-		l := readLIBLINEAR(t, m.encoded(t, export.LIBLINEAR))
+		l := readLinearText(t, m.encoded(t, export.LIBLINEAR))
 		for r, want := range m.predicted(t) {
 			score := l.weights[l.width][0]
 			for j, x := range m.vector(r) {

@@ -15,11 +15,12 @@ const textMost = 1 << 28
 
 func quotedAs(c int, label string) string { return fmt.Sprintf("%d = %q", c, label) }
 
-// newLIBLINEAR makes the text that LIBLINEAR's predict loads (its README, "Library Usage": struct model). Scores of two
+// newLinearText makes the text that LIBLINEAR's predict loads (its README, "Library Usage": struct model). Scores of
+// two
 // classes are one row of weights, and the first label is that of positive scores. Softmax of more is MCSVM_CS, which
 // has a row for each class and predicts the largest score; LIBLINEAR gives no probabilities for it, and those of its
 // other kinds would not be softmax's. The bias is the weight of a feature that is always 1.
-func newLIBLINEAR(m *model.Model) (*File, error) {
+func newLinearText(m *model.Model) (*File, error) {
 	s, err := calibrated(m, LIBLINEAR)
 	if err != nil {
 		return nil, err

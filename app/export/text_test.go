@@ -23,8 +23,8 @@ type liblinear struct {
 	weights [][]float64 // a line for each feature, the bias last
 }
 
-// readLIBLINEAR reads word by word, as load_model of LIBLINEAR does.
-func readLIBLINEAR(t *testing.T, text []byte) (l liblinear) {
+// readLinearText reads word by word, as load_model of LIBLINEAR does.
+func readLinearText(t *testing.T, text []byte) (l liblinear) {
 	t.Helper()
 	words := strings.Fields(string(text))
 	next := func() string { w := words[0]; words = words[1:]; return w }
@@ -76,15 +76,15 @@ func (l *liblinear) score(row []float32) []float64 {
 	return sums
 }
 
-// TestLIBLINEARPredictsAsWeDo reads the text as LIBLINEAR would, and predicts by its rule.
-func TestLIBLINEARPredictsAsWeDo(t *testing.T) {
+// TestLinearTextPredictsTheSame reads the text as LIBLINEAR would, and predicts by its rule.
+func TestLinearTextPredictsTheSame(t *testing.T) {
 	t.Parallel()
 	solvers := regexp.MustCompile(`^(L2R_LR|L2R_L2LOSS_SVC|L2R_L1LOSS_SVC_DUAL|MCSVM_CS|L2R_L2LOSS_SVR|L2R_L1LOSS_SVR_DUAL)$`)
 	for _, m := range models() {
 		if m.model.App == "mf" {
 			continue
 		}
-		l := readLIBLINEAR(t, m.encoded(t, export.LIBLINEAR))
+		l := readLinearText(t, m.encoded(t, export.LIBLINEAR))
 		labels := m.model.Names("labels.txt")
 		if !solvers.MatchString(l.solver) || len(l.labels) != len(labels) {
 			t.Errorf("%s: solver %s, labels %v", m.name, l.solver, l.labels)
@@ -120,8 +120,9 @@ func TestLIBLINEARPredictsAsWeDo(t *testing.T) {
 	}
 }
 
-// TestLIBMFPredictsAsWeDo reads the text as mf_load_model would: of pairs that the model knows it predicts the same, of others the mean.
-func TestLIBMFPredictsAsWeDo(t *testing.T) {
+// TestFactorTextPredictsTheSame reads the text as LIBMF's mf_load_model would: it predicts the same for known pairs,
+// and the mean for others.
+func TestFactorTextPredictsTheSame(t *testing.T) {
 	t.Parallel()
 	for _, m := range models() {
 		if m.model.App != "mf" {

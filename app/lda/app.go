@@ -84,7 +84,7 @@ func (p *problem) expected() int {
 func (p *problem) settled() map[string]string {
 	p.Settle(p.values, p.splits, p.clocks)
 	p.values.Settle("sampler", p.sampler)
-	return p.values.All()
+	return p.values.Map()
 }
 
 func (p *problem) headline(in *app.Input) string {

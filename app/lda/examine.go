@@ -34,7 +34,7 @@ func (p *predictor) Count(metrics []string) (app.Counting, error) {
 	return c, nil
 }
 
-// counting sums the likelihood of scored tokens, and counts which words of topics occur together.
+// counting sums the likelihood of scored tokens, and counts the words of topics that occur together.
 type counting struct {
 	asked    []string // none: all
 	sum      float64
@@ -137,7 +137,7 @@ func newTogether(tops [][]int) *together {
 	return t
 }
 
-// document counts one document, whose words table renumbers; nil: they are those of the model.
+// document counts one document. table renumbers its words; nil: they are the model's.
 func (t *together) document(word, table []int32) {
 	t.docs++
 	for _, w := range word {

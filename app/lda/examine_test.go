@@ -19,8 +19,8 @@ func TestNPMI(t *testing.T) {
 	}
 }
 
-// TestCoherenceByHand has a topic with words that occur together, one with words that avoid each other, and a word that
-// the documents lack.
+// TestCoherenceByHand uses a topic with words that occur together, one with words that avoid each other, and a word
+// that the documents lack.
 func TestCoherenceByHand(t *testing.T) {
 	t.Parallel()
 	p := newPredictor([]string{"a", "b", "c", "d", "e"}, []int32{5, 0, 4, 0, 0, 3, 0, 2, 1, 0}, []int32{10, 5}, details{Alpha: []float64{1, 1}, Beta: 0.1})

@@ -109,7 +109,7 @@ func (e *executor) join(t *train.Task, w *space, u *portion) {
 // draw returns a topic of a word in the document with the current mixture: u is uniform on [0, 1). Rounding may carry
 // it beyond the end; then the last topic is chosen.
 func (x *scoring) draw(word int32, floor float32, u float64) int32 {
-	topic, weight := x.words.of(word)
+	topic, weight := x.words.lookup(word)
 	at := float32(u) * x.likelihood(word, floor)
 	for i, k := range topic {
 		if at -= x.theta[k] * weight[i]; at < 0 {

@@ -48,7 +48,7 @@ func (w *space) loadMH(t source, u *portion) {
 	x.topics.reset()
 	w.p.eachWord(t, wordTable, u.words, func(j int, counts []int32) {
 		x.topics.add(w.found.find(counts), x.inv)
-		x.sum[j] = x.words.add(x.topics.of(int32(j)))
+		x.sum[j] = x.words.add(x.topics.lookup(int32(j)))
 		x.counts[j] = counts
 	})
 }

@@ -47,7 +47,7 @@ func newModel(p *problem, tables [][]float32, alpha []float64, samples int) (*mo
 		return nil, bellows.Errorf(bellows.Bug, "make model", name, "%w", err)
 	}
 	m := &model.Model{
-		App: name, Settings: p.values.All(), Metrics: map[string]float64{}, Details: about,
+		App: name, Settings: p.values.Map(), Metrics: map[string]float64{}, Details: about,
 		Tensors: []model.Tensor{
 			{Name: wordTopic, Shape: []int{len(p.vocab), p.topics}, Counts: counts},
 			{Name: topicTotal, Shape: []int{p.topics}, Counts: slices.Clone(table.Counts(tables[topics]))},

@@ -62,9 +62,9 @@ func (p *predictor) Evaluate(set *data.Set) ([]train.Metric, error) {
 // shareLeast is the smallest share of a document that makes a topic worth naming.
 const shareLeast = 0.01
 
-// Predict implements app.Predictor. A line is a document's likeliest topic, and then topic:share for
-// every topic of at least 1 % of the document, the largest first, separated by tabs. A document
-// without a known word has the mixture that α gives. There is no header.
+// Predict implements app.Predictor. A line is a document's likeliest topic, and then topic:share for every topic of at
+// least 1 % of the document, the largest first, separated by tabs. A document without a known word has the mixture that
+// α gives. The output has no header.
 func (p *predictor) Predict(set *data.Set, out io.Writer) error {
 	docs, table, err := p.documents(set, "predict")
 	if err != nil {
@@ -101,7 +101,7 @@ func (p *predictor) mixture(line []byte, word, count, table []int32, order []int
 	return line
 }
 
-// documents returns the set's documents, and how their words are renumbered here.
+// documents returns the set's documents, and the table that renumbers their words.
 func (p *predictor) documents(set *data.Set, op string) (*data.DocumentSet, []int32, error) {
 	if set == nil || set.Kind != data.Documents {
 		return nil, nil, bellows.Errorf(bellows.BadData, op, name, "the data must be documents")

@@ -11,7 +11,7 @@ type stream uint64
 
 // newStream returns a function of the seed and what the numbers are for.
 func newStream(seed uint64, split, clock, doc int) stream {
-	return stream(random.Of(seed, uint64(split), uint64(clock), uint64(doc)))
+	return stream(random.Derive(seed, uint64(split), uint64(clock), uint64(doc)))
 }
 
 func (s *stream) next() uint64 {

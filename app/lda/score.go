@@ -166,7 +166,7 @@ func (x *topicsOf) put(topic []uint16, weight []float32) {
 	x.start = append(x.start, int32(len(x.topic)))
 }
 
-func (x *topicsOf) of(word int32) ([]uint16, []float32) {
+func (x *topicsOf) lookup(word int32) ([]uint16, []float32) {
 	lo, hi := x.start[word], x.start[word+1]
 	return x.topic[lo:hi], x.weight[lo:hi]
 }
@@ -192,7 +192,7 @@ func (x *scoring) begin(alpha, inv []float32, alphaSum, beta float64) {
 
 // likelihood returns Σ_k (n_dk+α_k) φ_kw; floor is that of a word without counts.
 func (x *scoring) likelihood(word int32, floor float32) float32 {
-	topic, weight := x.words.of(word)
+	topic, weight := x.words.lookup(word)
 	var a, b float32
 	for len(topic) >= 2 && len(weight) >= 2 {
 		a += x.theta[topic[0]] * weight[0]
@@ -234,7 +234,7 @@ func (x *scoring) fold(word, count []int32) (tokens float64) {
 			}
 			r := float32(count[i]) / x.likelihood(w, floor)
 			common += r
-			topic, weight := x.words.of(w)
+			topic, weight := x.words.lookup(w)
 			for j, k := range topic {
 				x.next[k] += r * weight[j]
 			}

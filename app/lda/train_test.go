@@ -97,7 +97,7 @@ func TestTrainingFindsPlantedTopics(t *testing.T) {
 	}
 }
 
-func TestBSPModelIsSameForAnySlots(t *testing.T) {
+func TestBSPModelIgnoresSlots(t *testing.T) {
 	t.Parallel()
 	bsp := 0
 	for _, sampler := range []string{samplerSparse, samplerMH} {

@@ -106,7 +106,7 @@ func (e *ascent) ascend(t *train.Task, at int) {
 	e.was = was
 	duals := append(e.duals[:0], was...)
 	e.duals = duals
-	e.visit(u, sums, duals, by, random.Of(p.Seed, uint64(t.Split()), uint64(t.Clock())), t.Args()[argHold] != 0)
+	e.visit(u, sums, duals, by, random.Derive(p.Seed, uint64(t.Split()), uint64(t.Clock())), t.Args()[argHold] != 0)
 	vec.Axpy(-1, was, duals)
 	for home := first; home < last; home++ {
 		row := examples.Reserve(&e.row, p.most)
@@ -138,7 +138,7 @@ func (e *ascent) ascend(t *train.Task, at int) {
 func (e *ascent) visit(u *block, sums, duals []float32, by penalty, fixed uint64, hold bool) {
 	active := e.active[:0]
 	for i := range u.target {
-		if !hold || !e.p.aside(u.first+i) {
+		if !hold || !e.p.heldAside(u.first+i) {
 			active = append(active, int32(i))
 		}
 	}
@@ -156,7 +156,7 @@ func (e *ascent) visit(u *block, sums, duals []float32, by penalty, fixed uint64
 				dual := duals[i]
 				next := float32(e.p.loss.Step(float64(dual), u.score(sums, i, e.p.bias, by), by.factor*float64(u.square[i]), float64(u.target[i])))
 				if d := next - dual; d != 0 {
-					u.step(sums, i, e.p.bias, float32(u.weight.Of(i))*d)
+					u.step(sums, i, e.p.bias, float32(u.weight.Weight(i))*d)
 					duals[i] = next
 				} else {
 					active[int(first)+k] = rests
@@ -212,8 +212,8 @@ func coprime(from, n int) int {
 func (p *problem) examine(u *block, sums []float32, by penalty, got *[gotAll]float64) {
 	for i, y := range u.target {
 		score := u.score(sums, i, p.bias, by)
-		got[gotTest] += u.count.Of(i) * p.cost(score, float64(y))
-		got[gotTestRight] += u.count.Of(i) * p.judge(score, float64(y))
+		got[gotTest] += u.count.Weight(i) * p.cost(score, float64(y))
+		got[gotTestRight] += u.count.Weight(i) * p.judge(score, float64(y))
 	}
 }
 
@@ -227,13 +227,13 @@ func (e *ascent) measure(t *train.Task) {
 		duals := t.PullRow(dualsTable, bellows.RowID(split*e.p.Visits+at))
 		for i, y := range u.target {
 			score := u.score(sums, i, e.p.bias, by)
-			if hold && e.p.aside(u.first+i) {
-				got[gotHeld] += u.weight.Of(i) * e.p.loss.Value(score, float64(y))
+			if hold && e.p.heldAside(u.first+i) {
+				got[gotHeld] += u.weight.Weight(i) * e.p.loss.Value(score, float64(y))
 				continue
 			}
-			got[gotLoss] += u.weight.Of(i) * e.p.loss.Value(score, float64(y))
-			got[gotDual] += u.weight.Of(i) * e.p.loss.Dual(float64(duals[i]), float64(y))
-			got[gotRight] += u.count.Of(i) * e.p.judge(score, float64(y))
+			got[gotLoss] += u.weight.Weight(i) * e.p.loss.Value(score, float64(y))
+			got[gotDual] += u.weight.Weight(i) * e.p.loss.Dual(float64(duals[i]), float64(y))
+			got[gotRight] += u.count.Weight(i) * e.p.judge(score, float64(y))
 		}
 	}
 	if u := &e.p.scored[split]; len(u.target) > 0 {

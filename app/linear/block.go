@@ -15,19 +15,22 @@ import (
 // Where sparse blocks use a small part of the tables, features are renumbered: table row rows[k] is feature k of the block, and only these are pulled and
 // pushed. The last of rows is the bias. Else rows is nil, and the block works on whole tables.
 //
-// Splits step at once from the same sums. Of a feature that k of them use in the clock, each steps as if the other k-1 changed its sum as the split
-// does itself: share is k. For each feature the objective of the sum of all changes is then at least the mean of what the splits have reached by
-// themselves, since it is concave (Jensen), so that a clock never takes the dual objective down, however features are shared. For share = the number of splits
-// everywhere this is CoCoA+ with adding (Ma et al. 2015, "Adding vs. averaging in distributed primal-dual optimization"); rare features have less.
+// Splits step at once from the same sums. If k of them use a feature in the clock, each steps as if the other k-1
+// changed its sum as the split does itself: share is k. For each feature the objective of the sum of all changes is
+// then at least the mean of the objectives that the splits have reached alone, since it is concave (Jensen). So a clock
+// never lowers the dual objective, however features are shared. With share = the number of splits everywhere this is
+// CoCoA+ with adding (Ma et al. 2015, "Adding vs. averaging in distributed primal-dual optimization"); rare features
+// have less.
 type block struct {
 	first int // place of the first row among all training rows
 	rows  []bellows.RowID
-	x     []float32 // dense rows, one behind the other
+	x     []float32 // dense rows, one after the other
 	examples.Sparse
 	target []float32
-	alone  bool                // all shares are 1
-	share  []float32           // by feature of the block, the bias last
-	due    []float32           // likewise, of first-order steps on rows of their own: what the split charges
+	alone  bool      // all shares are 1
+	share  []float32 // by feature of the block, the bias last
+	// by feature of the block, of first-order steps on rows of their own: what the split charges
+	due    []float32
 	weight examples.RowWeights // of each row in the objective
 	count  examples.RowWeights // of each row in figures that are shown
 	square []float32           // by row: its weight times the squares of its features, each times its share
@@ -55,7 +58,7 @@ func (p *problem) block(s seen, rows []int32, at int, number *examples.Renumbere
 func (p *problem) fillSquares(u *block, from, to int) {
 	own := u.share[len(u.share)-1] * p.bias * p.bias
 	for i := from; i < to; i++ {
-		weight := float32(u.weight.Of(i))
+		weight := float32(u.weight.Weight(i))
 		if p.Dense {
 			u.square[i] = weight * (own + u.share[0]*vec.SumSquares(u.row(i, p.Features)))
 			continue
@@ -75,7 +78,8 @@ func (p *problem) fillSquares(u *block, from, to int) {
 	}
 }
 
-// layAll lays out the training rows of all splits, for the first to ascend over alone. What the others measure is views of it.
+// layAll lays out the training rows of all splits, for the first to ascend over alone. The blocks that the others
+// measure are views of it.
 func (p *problem) layAll() {
 	n := len(p.Rows)
 	u := block{target: make([]float32, n), square: make([]float32, n), share: slices.Repeat([]float32{1}, p.Features+1), alone: true,
@@ -175,7 +179,7 @@ func (e penalty) soft(sum float32) float32 {
 
 func abs(x float32) float32 { return math.Float32frombits(math.Float32bits(x) &^ (1 << 31)) }
 
-// score returns row i's under sums, of which the last is the bias's.
+// score returns row i's score under sums; the last sum is the bias's.
 func (u *block) score(sums []float32, i int, bias float32, by penalty) float64 {
 	last := len(sums) - 1
 	if by.threshold > 0 {

@@ -20,7 +20,7 @@ const (
 )
 
 // calibrator makes log-odds of scores.
-type calibrator interface{ Of(score float64) float64 }
+type calibrator interface{ Calibrate(score float64) float64 }
 
 // deal divides the training rows into the folds of a calibration. Rows that count nothing are a stratum of their own: they neither train nor calibrate.
 func (p *problem) deal() error {
@@ -30,7 +30,7 @@ func (p *problem) deal() error {
 	var strata [4]int
 	stratum := func(place int) int {
 		r := p.Rows[place]
-		return 2*int(ones(p.target[r] > 0)) + int(ones(p.Count.Of(int(r)) > 0))
+		return 2*int(ones(p.target[r] > 0)) + int(ones(p.Count.Weight(int(r)) > 0))
 	}
 	for place := range p.Rows {
 		strata[stratum(place)]++
@@ -83,7 +83,7 @@ func (p *problem) fitCalibration(model *predictor, l2, l1 float64) (calibrator, 
 		}
 		align := p.folds.Align(fold, own, whole, weight)
 		for _, place := range held {
-			scores[place] = align.Of(own[place])
+			scores[place] = align.Calibrate(own[place])
 		}
 		if err := p.Meter.Add(1); err != nil {
 			return nil, err

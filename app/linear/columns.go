@@ -135,7 +135,7 @@ func (e *newton) descend(t *train.Task) {
 	pull, threshold := args[argL2]*n, args[argL1]*n
 	d.pull(t, p, c)
 	limit, squares := d.look(c, pull, threshold, args[argDamp])
-	state := random.Of(p.Seed, uint64(t.Split()), uint64(t.Clock()))
+	state := random.Derive(p.Seed, uint64(t.Split()), uint64(t.Clock()))
 	d.sweep(c, pull, threshold, args[argDamp], state)
 	for k, w := range d.was {
 		d.weights[k] -= w
@@ -145,7 +145,7 @@ func (e *newton) descend(t *train.Task) {
 	t.SignalTaskCompletion(beyond(squares, n, args[argL2]))
 }
 
-// pull is the slopes of all rows, and the split's weights.
+// pull reads the slopes of all rows, and the split's weights.
 func (d *descent) pull(t *train.Task, p *problem, c *columns) {
 	if d.first == nil {
 		d.first, d.second = make([]float64, len(p.Rows)), make([]float64, len(p.Rows))

@@ -112,7 +112,7 @@ func FuzzIsotonic(f *testing.F) {
 		p, err := New().Open(machine(points))
 		if err == nil {
 			c := p.(*predictor).calibrated.(*isotonic)
-			apptest.Rises(t, float64(c.Scores[0]), float64(c.Scores[len(c.Scores)-1]), c.Of)
+			apptest.Rises(t, float64(c.Scores[0]), float64(c.Scores[len(c.Scores)-1]), c.Calibrate)
 		}
 	})
 }

@@ -166,7 +166,7 @@ func objective(p *problem, w []float64, l2, l1 float64) (sum float64) {
 	return sum
 }
 
-// weightsOf are those of scaled features in a model, the bias left out.
+// weightsOf returns the weights of scaled features in a model, without the bias.
 func weightsOf(t *testing.T, p *problem, run *app.Run, tables [][]float32) []float64 {
 	t.Helper()
 	m := apptest.Model(t, run, tables)
@@ -330,8 +330,9 @@ func TestTheGapIsCertain(t *testing.T) {
 	}
 }
 
-// TestARunGoesOnWhileItIsFarOff: an objective that does not fall, since that of the first epoch is low by chance, ends no run whose gap is large.
-func TestARunGoesOnWhileItIsFarOff(t *testing.T) {
+// TestRunContinuesWhileFarOff checks that an objective that does not fall, because the first epoch's is low by
+// chance, ends no run with a large gap.
+func TestRunContinuesWhileFarOff(t *testing.T) {
 	t.Parallel()
 	p := problemOf(t, app.Input{Data: apptest.Examples(made(100, 3, 1, true)), Settings: map[string]string{"loss": "svm", "solver": "dual", "gap": "0.01"}})
 	n := float64(len(p.Rows))
@@ -527,8 +528,9 @@ func TestCanBeSaved(t *testing.T) {
 	}
 }
 
-// TestUnitsOfFeaturesAndLabelsDoNotMatter: predictions are the same in other units, by the defaults.
-func TestUnitsOfFeaturesAndLabelsDoNotMatter(t *testing.T) {
+// TestUnitsOfDataDoNotMatter checks that predictions are the same in other units of features and labels, by the
+// defaults.
+func TestUnitsOfDataDoNotMatter(t *testing.T) {
 	t.Parallel()
 	set := made(400, 5, 1, false)
 	other := *set

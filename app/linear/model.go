@@ -59,7 +59,7 @@ func newModel(p *problem, tables [][]float32, k *policy) (*model.Model, error) {
 		return nil, bellows.Errorf(bellows.Bug, "make model", name, "%w", err)
 	}
 	return &model.Model{
-		App: name, Settings: p.Values.All(), Metrics: k.keptMetrics(), Details: about,
+		App: name, Settings: p.Values.Map(), Metrics: k.keptMetrics(), Details: about,
 		Tensors: tensors, IDs: ids,
 	}, nil
 }

@@ -122,12 +122,12 @@ type bender struct {
 	rests func(i int) bool
 }
 
-// bender is that of the split of a task.
+// bender returns the bender of a task's split.
 func (e *newton) bender(t *train.Task) bender {
 	b := bender{loss.NewBender(e.p.loss, t.Args()[argSharp]), func(int) bool { return false }}
 	if t.Args()[argHold] != 0 {
 		first := e.p.first(int(t.Split()), 0)
-		b.rests = func(i int) bool { return e.p.aside(first + i) }
+		b.rests = func(i int) bool { return e.p.heldAside(first + i) }
 	}
 	if e.p.corners {
 		b.Dual = t.PullRow(multipliersTable, bellows.RowID(t.Split()))
@@ -220,7 +220,7 @@ func (e *newton) bend(u *block, b bender, weights []float32, i int, y float64) (
 		return 0, 0
 	}
 	first, second = b.Slopes(i, u.score(weights, i, e.p.bias, plain), y)
-	w := u.weight.Of(i)
+	w := u.weight.Weight(i)
 	return w * first, w * second
 }
 
@@ -449,7 +449,7 @@ func (e *newton) measure(t *train.Task) {
 	many := loss.NewAlong()
 	for i, target := range u.target {
 		y, score, step := float64(target), u.score(weights, i, e.p.bias, plain), u.score(direction, i, e.p.bias, plain)
-		w := u.weight.Of(i)
+		w := u.weight.Weight(i)
 		if b.rests(i) {
 			for k := longest; k < len(lengths); k++ {
 				part := lengths[k]
@@ -460,7 +460,7 @@ func (e *newton) measure(t *train.Task) {
 		if inLine && w == 1 && many.Add(y*score, y*step) {
 			for k := longest; k < len(lengths); k++ {
 				part := lengths[k]
-				got[triedRight+k] += u.count.Of(i) * e.p.judge(score+part*step, y)
+				got[triedRight+k] += u.count.Weight(i) * e.p.judge(score+part*step, y)
 			}
 			continue
 		}
@@ -468,7 +468,7 @@ func (e *newton) measure(t *train.Task) {
 			part := lengths[k]
 			a := score + part*step
 			got[triedLoss+k] += w * e.p.loss.Value(a, y)
-			got[triedRight+k] += u.count.Of(i) * e.p.judge(a, y)
+			got[triedRight+k] += u.count.Weight(i) * e.p.judge(a, y)
 			if e.p.corners {
 				got[triedSmooth+k] += w * b.Value(i, a, y)
 			}
@@ -489,7 +489,7 @@ func (e *newton) measure(t *train.Task) {
 		many := loss.NewAlong()
 		for i, target := range v.target {
 			y, score, step := float64(target), v.score(weights, i, e.p.bias, plain), v.score(direction, i, e.p.bias, plain)
-			if inLine && v.count.Of(i) == 1 && many.Add(y*score, y*step) {
+			if inLine && v.count.Weight(i) == 1 && many.Add(y*score, y*step) {
 				for k := longest; k < len(lengths); k++ {
 					part := lengths[k]
 					got[triedTestRight+k] += e.p.judge(score+part*step, y)
@@ -498,8 +498,8 @@ func (e *newton) measure(t *train.Task) {
 			}
 			for k := longest; k < len(lengths); k++ {
 				part := lengths[k]
-				got[triedTest+k] += v.count.Of(i) * e.p.cost(score+part*step, y)
-				got[triedTestRight+k] += v.count.Of(i) * e.p.judge(score+part*step, y)
+				got[triedTest+k] += v.count.Weight(i) * e.p.cost(score+part*step, y)
+				got[triedTestRight+k] += v.count.Weight(i) * e.p.judge(score+part*step, y)
 			}
 		}
 		many.AddTo(got[triedTest:], nil)

@@ -52,7 +52,7 @@ func (n *numbers) Scorer(by app.Predictor, set *data.Set) (app.Scorer, error) {
 		}
 		return func() {
 			for i, y := range s.Label[lo:hi] {
-				n.count(float64(y)+off, scores[i], weight.Of(lo+i))
+				n.count(float64(y)+off, scores[i], weight.Weight(lo+i))
 			}
 			n.strange, strange = n.strange+strange, 0
 		}, nil

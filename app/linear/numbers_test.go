@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestSpreadOfLabels is that of two passes, also where labels are far from 0; of labels that are all alike there is none.
+// TestSpreadOfLabels compares the spread with that of two passes, also for labels far from 0; equal labels have none.
 func TestSpreadOfLabels(t *testing.T) {
 	t.Parallel()
 	for _, base := range []float64{0, 1e6} {

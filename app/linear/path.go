@@ -25,7 +25,7 @@ const (
 	pathReach = 1e5   // the strongest and the weakest are at most so many times as strong or weak as the first
 	pathSlack = 1e-9  // of bounds, for rounding
 	pathRows  = 100   // rows that are enough to keep some of them aside
-	givenStay = 20    // as pathStay, with path=N, whose gap is that of the run
+	givenStay = 20    // pathStay for path=N, with the gap of the run
 	givenMost = 100   // strengths of path=N
 	reachL1   = 1000  // from the first l1 of path=N to the last
 	lastL2    = 0.01  // the last strength of l2 of path=N; the first is that of l2=1
@@ -51,7 +51,7 @@ type path struct {
 	least                     float64 // the objective
 }
 
-// newPath is that of a problem that seeks.
+// newPath returns the path of a problem that searches for a strength.
 func (p *problem) newPath(l2 float64) path {
 	n := float64(len(p.Rows))
 	way := path{given: p.path}
@@ -77,7 +77,8 @@ func (p *problem) newPath(l2 float64) path {
 	if p.Dense {
 		way.weakest = examples.StrengthDense * n
 	} else {
-		way.start /= ratioL2 * ratioL2 // text mostly wants a tenth or less, and going on from the stronger ones would be two strengths more
+		// text mostly wants a tenth or less, and starting at stronger ones would add two strengths
+		way.start /= ratioL2 * ratioL2
 	}
 	return way
 }
@@ -185,9 +186,9 @@ func (p *problem) heldEach() int {
 	return 10
 }
 
-// aside reports whether a training row, by its place among them, is kept aside while a strength is sought. Their
-// order is by chance.
-func (p *problem) aside(place int) bool { return place%p.heldEach() == 0 }
+// heldAside reports whether a training row, by its place among them, is kept aside during the search for a strength.
+// Their order is random.
+func (p *problem) heldAside(place int) bool { return place%p.heldEach() == 0 }
 
 // trains returns how many rows train, by their weights, while some are kept aside or not.
 func (p *problem) trains(hold bool) float64 {
@@ -197,7 +198,7 @@ func (p *problem) trains(hold bool) float64 {
 	return float64(len(p.Rows))
 }
 
-// counts returns trains by what rows count by themselves, whatever their class.
+// counts returns what trains does with every row counted once, whatever its class.
 func (p *problem) counts(hold bool) float64 {
 	if hold {
 		return p.apart[1]
@@ -214,7 +215,7 @@ func (p *problem) seeks() bool {
 func (p *problem) steep() float64 {
 	slope, buf := make([]float64, p.Features+1), make([]float32, p.Features)
 	for _, r := range p.Rows {
-		first := p.Weight.Of(int(r)) * p.loss.Slope(0, float64(p.target[r]))
+		first := p.Weight.Weight(int(r)) * p.loss.Slope(0, float64(p.target[r]))
 		slope[p.Features] += first * float64(p.bias)
 		if p.Dense {
 			p.Scale.Apply(p.Src.Vector(int(r), buf), buf)
@@ -245,7 +246,8 @@ func (k *policy) take(strength float64) {
 	k.bound, k.sharp, k.taken = math.Inf(-1), sharpFirst, 0
 }
 
-// seek judges an epoch of a strength, and goes on to the next: when there is none, or half of the epochs that were asked for are over, to all rows with the best.
+// seek judges an epoch of a strength, and continues with the next. After the last strength, or half of the epochs that
+// were asked for, it continues on all rows with the best.
 func (k *policy) seek(epoch int, gap, objective float64, found tried) {
 	if k.path.epochs++; k.path.epochs == 1 || objective < k.path.least {
 		k.path.best, k.path.least = found, objective

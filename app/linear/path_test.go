@@ -70,8 +70,9 @@ func TestL2IsChosen(t *testing.T) {
 	}
 }
 
-// TestWhatIsChosenIsTrained: the model is that of the chosen l2 on all rows, whether splits step at once or not, and on any number of slots.
-func TestWhatIsChosenIsTrained(t *testing.T) {
+// TestChosenStrengthIsTrained checks that the model has the chosen l2 on all rows, whether splits step at once or not,
+// and on any number of slots.
+func TestChosenStrengthIsTrained(t *testing.T) {
 	t.Parallel()
 	for _, clocks := range []string{"auto", "3"} {
 		in := app.Input{Data: apptest.Examples(words(300, 2000, 1, 1)), Test: apptest.Examples(words(50, 2000, 2, 1)), Seed: 3, Settings: map[string]string{"clocks": clocks, "gap": "0.002"}}

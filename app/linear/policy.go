@@ -10,23 +10,25 @@ import (
 	"bellows/train"
 )
 
-// policy is what is decided between epochs: the strength of l2, where the evidence chooses it, and whether the run has come close enough to the best.
+// policy makes the decisions between epochs: the strength of l2, if the evidence chooses it, and whether the run has
+// come close enough to the best.
 //
-// Turned down: to follow the evidence by dual ascent, too. Weights are sums divided by l2 there, so that a smaller l2 makes all of them larger at once, which looks
-// like evidence for an even smaller one: on 25,000 reviews of 25,000 words the test loss went to 50,000. Features are many there, and rows are not.
+// Rejected: to follow the evidence by dual ascent as well. Weights are sums divided by l2 there, so that a smaller l2
+// makes all of them larger at once, which looks like evidence for an even smaller one: on 25,000 reviews of 25,000
+// words the test loss went to 50,000. Dual ascent has many features and few rows.
 type policy struct {
 	p      *problem
 	alpha  float64 // the precision of weights that the rows support (examples.Evidence); 0: l2 stays
 	l2     float64
-	used   float64 // the l2 that the last epoch was measured with, whose weights are those of its metrics
-	usedL1 float64 // likewise
+	used   float64 // the l2 with which the last epoch was measured; its metrics belong to these weights
+	usedL1 float64 // the l1 of that epoch
 	aside  bool    // whether it kept rows aside
 	l1     float64
 	part   float64 // of the direction that belongs to the weights of the last epoch: Newton's method
-	kept   float64 // likewise, of the epoch that is kept
-	bound  float64 // that no objective is below, as far as it is known: Newton's method, while l2 stays
-	sharp  float64 // the curvature of a loss with corners, where it is smooth
-	taken  float64 // likewise, of the last epoch, if its dual variables are to be those of the rows; else 0
+	kept   float64 // the part of the epoch that is kept
+	bound  float64 // a known lower bound of all objectives: Newton's method, while l2 stays
+	sharp  float64 // the curvature of a loss with corners, in its smooth form
+	taken  float64 // the curvature of the last epoch, if its dual variables are to be those of the rows; else 0
 	damp   float64 // how many times the curvature along a direction may be what a split sees of it, by columns
 	loss   string  // the metrics' name of it
 	total  float64 // of squares of test labels about their mean
@@ -39,9 +41,11 @@ type policy struct {
 	told         []float64        // the metrics of the epoch that is kept, as metricNames has them; infinite: none
 }
 
-// Dual ascent ends, too, when the gap is not more than so many times as large as it is to be, and the objective has not fallen by this part of the gap that
-// is asked for in so many epochs: the dual objective may come up slowly long after the weights are as good as they get, mostly that of hinge and insensitive.
-// The epoch with the least objective is kept, which the dual objective's rise alone does not make the last. While the gap is large an objective that does not fall says nothing: that of early weights is as good by chance.
+// Dual ascent also ends when the gap is not more than so many times the requested gap, and the objective has not fallen
+// by this part of the requested gap in so many epochs: the dual objective may rise slowly long after the weights are as
+// good as they get, mostly with hinge and insensitive. The epoch with the least objective is kept, which need not be
+// the last if only the dual objective rises. While the gap is large, an objective that does not fall proves nothing:
+// early weights may have a good one by chance.
 const (
 	gapNear   = 10
 	gainLeast = 0.1
@@ -70,16 +74,16 @@ func newPolicy(p *problem) *policy {
 	}
 	mean := 0.0
 	for _, r := range p.TestRow {
-		mean += p.TestCount.Of(int(r)) * float64(p.Test.Label[r]) / p.tested()
+		mean += p.TestCount.Weight(int(r)) * float64(p.Test.Label[r]) / p.tested()
 	}
 	for _, r := range p.TestRow {
 		d := float64(p.Test.Label[r]) - mean
-		k.total += p.TestCount.Of(int(r)) * d * d
+		k.total += p.TestCount.Weight(int(r)) * d * d
 	}
 	return k
 }
 
-// driver is that of the policy's run.
+// driver returns the driver of the policy's run.
 func (k *policy) driver() *epochs.Driver {
 	order := epochs.Order(epochs.AtOnce{})
 	if k.p.steps != "" {
@@ -107,7 +111,7 @@ func (k *policy) doubts(d *epochs.Driver) []string {
 	return d.Doubts(fmt.Sprintf(" (gap %.3g, and gap=%g was asked for)", k.far, k.p.gap), "give more with --epochs, or a larger l2")
 }
 
-// args are those of every task: argL2 and argL1, and by Newton's method the others.
+// args appends the arguments of every task: argL2 and argL1, and with Newton's method the others.
 func (k *policy) args(to []float64) []float64 {
 	to = append(to, k.l2, k.l1, ones(k.hold))
 	switch {
@@ -148,7 +152,7 @@ func (k *policy) End(p *epochs.Progress, trained, scores []float64) epochs.Verdi
 	if k.hold {
 		found := tried{Train: got[gotLoss] / n, Held: got[gotHeld] / (float64(len(k.p.Rows)) - n), Count: got[gotCount]}
 		metrics := append(k.metrics(got, gap), train.Metric{Name: "held_" + k.loss, Value: found.Held})
-		k.tell(metrics)
+		k.keepMetrics(metrics)
 		k.seek(p.Epoch, gap, objective, found)
 		return epochs.Verdict{Metrics: metrics, Keep: true}
 	}
@@ -163,14 +167,14 @@ func (k *policy) End(p *epochs.Progress, trained, scores []float64) epochs.Verdi
 	}
 	metrics := k.metrics(got, gap)
 	if keep || !judged || k.p.Goal.Reached(metrics) {
-		k.tell(metrics)
+		k.keepMetrics(metrics)
 	}
 	sought := k.p.seeks() && k.p.newton && !k.p.corners // a later epoch than one of the search is kept
 	return epochs.Verdict{Metrics: metrics, Keep: keep || sought, Stop: done && !k.p.fixed}
 }
 
-// tell notes that the model is that of the last epoch, and what its metrics are.
-func (k *policy) tell(metrics []train.Metric) {
+// keepMetrics records that the model is that of the last epoch, with its metrics.
+func (k *policy) keepMetrics(metrics []train.Metric) {
 	k.kept = k.part
 	for i, name := range metricNames(k.p) {
 		k.told[i] = math.Inf(1)
@@ -187,8 +191,8 @@ func (p *problem) evident() bool {
 	return p.chosen && p.newton && p.l1 == 0 && p.path == 0 && (p.name == lossLogistic || p.name == lossSquared)
 }
 
-// The curvature of a loss with corners: of scores whose scale is that of targets, at first hardly sharper than they, then so many times as sharp with
-// every change of dual variables.
+// The curvature of a loss with corners, for scores on the scale of targets: at first hardly sharper than the targets,
+// then so many times as sharp with every change of dual variables.
 const (
 	sharpFirst = 0.25
 	sharpTimes = 1.25
@@ -196,8 +200,9 @@ const (
 	sharpLeast = 0.01
 )
 
-// step chooses the length with the least objective, of the smooth loss where there is one, and says how far that is from the best at most, given that beyond the
-// weights and the smooth loss of length 0. The results are in the places of those of a task that measures.
+// step chooses the length with the least objective, of the smooth loss if it is used, and returns how far that is from
+// the best at most. beyond is the same for the weights and the smooth loss of length 0. The results are in the places
+// of those of a task that measures.
 func (k *policy) step(tried []float64, beyond float64) (got []float64, gap float64) {
 	n, best, least := k.p.trains(k.hold), 0, math.Inf(1)
 	objective := func(block, i int) float64 {
@@ -326,7 +331,7 @@ func (k *policy) regressed(got []float64) []train.Metric {
 	return m
 }
 
-// weights are those of scaled features that were measured last, and of the bias.
+// weights returns the last measured weights of scaled features, and of the bias.
 func (k *policy) weights(tables [][]float32) []float64 {
 	if k.p.steps != "" {
 		out := make([]float64, k.p.Features+1)

@@ -48,11 +48,11 @@ func (p *predictor) Share() app.Predictor {
 	return &q
 }
 
-// paceStep is how many rows are scored before somebody asks whether to go on.
+// paceStep is how many rows are scored between two checks of the meter.
 const paceStep = 4096
 
-// score returns the score of a row. Rows are asked for in their order, from 0 on. When the meter's context has ended
-// it is 0: nobody will look at it.
+// score returns the score of a row. Ask for rows in their order, from 0 on. When the meter's context has ended it
+// returns 0, which is not used.
 func (p *predictor) score(s examples.Source, r int) float64 {
 	if r%paceStep == 0 {
 		if r == 0 {
@@ -63,7 +63,7 @@ func (p *predictor) score(s examples.Source, r int) float64 {
 	if p.calibrated == nil {
 		return p.raw(s, r)
 	}
-	return p.calibrated.Of(p.raw(s, r))
+	return p.calibrated.Calibrate(p.raw(s, r))
 }
 
 // raw returns the score before it is calibrated.
@@ -100,7 +100,7 @@ func (p *predictor) likely() bool { return p.loss == lossLogistic || p.calibrate
 // lossMost bounds the log-loss of a row, as mlr does: a class that the model does not know has no probability at all.
 var lossMost = -math.Log(1e-15)
 
-// Examine implements app.Examiner: of classes what mlr tells, too, by scores where there are no probabilities.
+// Examine implements app.Examiner: for classes it has mlr's metrics as well, by scores if no probabilities are known.
 func (p *predictor) Examine(set *data.Set, metrics []string) (*app.Examination, error) {
 	return app.ExamineAll(p, set, metrics)
 }
@@ -146,8 +146,9 @@ func (p *predictor) scored(set *data.Set) (examples.Source, error) {
 	return s, nil
 }
 
-// Predict implements app.Predictor. A line is the number, or the label of the likelier class and behind it the probability of both in the order of
-// labels.txt, where scores are log-odds, else the score, which is positive for the second.
+// Predict implements app.Predictor. A line is the number; or the label of the likelier class, followed by the
+// probability of both in the order of labels.txt, if scores are log-odds, else by the score, which is positive for the
+// second.
 func (p *predictor) Predict(set *data.Set, out io.Writer) error {
 	s, err := p.Source(set, "predict", 1)
 	if err != nil {

@@ -28,7 +28,7 @@ type problem struct {
 	bias     float32    // the value of the feature that is the same in all rows
 	newton   bool       // Newton's method finds the best, by a Hessian or along columns
 	steps    string     // the solver, where it steps by a rule of the table; "": another
-	apart    [2]float64 // the weight of training rows that are not kept aside while l2 is sought, and what they count by themselves
+	apart    [2]float64 // the weight of training rows that are not kept aside while l2 is sought, and their number
 	whole    bool       // blocks work on whole tables
 	sharing  [][]uint16 // by clock and feature, of sparse rows
 	blocks   []block    // by split and clock
@@ -120,7 +120,7 @@ func (p *problem) know(in app.Input) error {
 	return p.Check("give rows of a label and at least one feature")
 }
 
-// count finds what rows count, by themselves and by their classes.
+// count finds the weights of rows, with and without their classes.
 func (p *problem) count(in app.Input) error {
 	var classes []string
 	var class []int32
@@ -131,9 +131,9 @@ func (p *problem) count(in app.Input) error {
 		return err
 	}
 	for place, r := range p.Rows {
-		if !p.aside(place) {
-			p.apart[0] += p.Weight.Of(int(r))
-			p.apart[1] += p.Count.Of(int(r))
+		if !p.heldAside(place) {
+			p.apart[0] += p.Weight.Weight(int(r))
+			p.apart[1] += p.Count.Weight(int(r))
 		}
 	}
 	return nil
@@ -195,7 +195,7 @@ func (p *problem) layout() {
 		p.Clocks = examples.Steps(p.Dense, len(p.Rows), p.Splits)
 	}
 	if p.lone {
-		p.Clocks = 1 // nobody waits for what it says
+		p.Clocks = 1 // no other split waits for its results
 	}
 	if p.Clocks == 0 {
 		p.Clocks = min(clocksAuto, max(clocksLeast, blocks/p.Splits))
@@ -266,7 +266,7 @@ func (p *problem) tables() []table.Schema {
 	}
 }
 
-// share counts the splits that use each feature in each clock, over all rows whoever has them.
+// share counts the splits that use each feature in each clock, over all rows, on every node.
 func (p *problem) share() {
 	p.sharing = make([][]uint16, p.Visits)
 	p.Meter.Begin(progress.Part{Doing: "counting shared features", Total: int64(p.Visits)})
@@ -291,7 +291,7 @@ func (p *problem) share() {
 	p.whole = p.usesWhole()
 }
 
-// prepare lays out what the executors of some splits visit, beside that of others.
+// prepare lays out what the executors of some splits visit, in addition to other splits.
 func (p *problem) prepare(active []bellows.SplitID) error {
 	p.Meter.Begin(progress.Part{Doing: "laying out rows", Total: int64(len(active))})
 	if p.lone && slices.Contains(active, 0) {

@@ -222,5 +222,5 @@ func (p *problem) settle() map[string]string {
 	if p.lasso {
 		p.Values.Settle("l2", strconv.FormatFloat(p.l2, 'g', -1, 64))
 	}
-	return p.Values.All()
+	return p.Values.Map()
 }

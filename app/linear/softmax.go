@@ -19,7 +19,7 @@ const (
 	solverMomentum = "momentum"
 )
 
-var softmax = mlr.As(name)
+var softmax = mlr.Named(name)
 
 // softmaxOnly are settings that no other loss has.
 var softmaxOnly = []string{"batch", "early_stop", "patience"}
@@ -74,7 +74,7 @@ func newSoftmax(in app.Input, v app.Values) (*app.Run, error) {
 		v.Settle(key, value)
 	}
 	v.Settle("loss", lossSoftmax)
-	run.Settings, run.Metrics = v.All(), softmax.Describe().Metrics
+	run.Settings, run.Metrics = v.Map(), softmax.Describe().Metrics
 	run.Headline = strings.Join([]string{"loss " + lossSoftmax, run.Headline}, " · ")
 	inner := run.Model
 	run.Model = func(tables [][]float32) (*model.Model, error) {

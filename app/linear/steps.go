@@ -63,7 +63,7 @@ func (p *problem) reach() float64 {
 	if !p.classes && p.Scaling == examples.ScaleNone {
 		sum := 0.0
 		for _, r := range p.Rows {
-			sum += p.Weight.Of(int(r)) * float64(p.target[r]) * float64(p.target[r])
+			sum += p.Weight.Weight(int(r)) * float64(p.target[r]) * float64(p.target[r])
 		}
 		size = max(math.Sqrt(sum/float64(len(p.Rows))), math.SmallestNonzeroFloat32)
 	}
@@ -184,9 +184,9 @@ func (e *steps) step(t *train.Task, u *block) {
 	last := len(weights) - 1
 	for i, y := range u.target {
 		score := u.score(weights, i, e.p.bias, plain)
-		seen[seenLoss] += u.weight.Of(i) * e.p.loss.Value(score, float64(y))
-		seen[seenRight] += u.count.Of(i) * e.p.judge(score, float64(y))
-		slope := float32(rate * u.weight.Of(i) * e.p.loss.Slope(score, float64(y)))
+		seen[seenLoss] += u.weight.Weight(i) * e.p.loss.Value(score, float64(y))
+		seen[seenRight] += u.count.Weight(i) * e.p.judge(score, float64(y))
+		slope := float32(rate * u.weight.Weight(i) * e.p.loss.Slope(score, float64(y)))
 		if slope == 0 {
 			continue
 		}
@@ -230,8 +230,8 @@ func (e *steps) measure(t *train.Task) {
 		weights := e.pull(t, u)
 		for i, y := range u.target {
 			score := u.score(weights, i, e.p.bias, plain)
-			got[gotLoss] += u.weight.Of(i) * e.p.loss.Value(score, float64(y))
-			got[gotRight] += u.count.Of(i) * e.p.judge(score, float64(y))
+			got[gotLoss] += u.weight.Weight(i) * e.p.loss.Value(score, float64(y))
+			got[gotRight] += u.count.Weight(i) * e.p.judge(score, float64(y))
 		}
 	}
 	if u := &e.p.scored[split]; len(u.target) > 0 {

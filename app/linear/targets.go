@@ -76,7 +76,7 @@ func (p *problem) aim() {
 	if !p.classes && p.Scaling != examples.ScaleNone {
 		labels := make([]label, len(p.Rows))
 		for i, r := range p.Rows {
-			labels[i] = label{float64(p.Src.Label[r]), p.Weight.Of(int(r))}
+			labels[i] = label{float64(p.Src.Label[r]), p.Weight.Weight(int(r))}
 		}
 		p.center, p.spread = middle(labels, p.name != lossSquared)
 	}
@@ -196,7 +196,7 @@ func (p *problem) baseline() *train.Metric {
 	if p.classes {
 		ones := 0.0
 		for _, r := range p.Rows {
-			ones += p.Count.Of(int(r)) * float64(p.target[r]+1) / 2
+			ones += p.Count.Weight(int(r)) * float64(p.target[r]+1) / 2
 		}
 		return &train.Metric{Name: "majority class", Value: max(ones, n-ones) / n}
 	}
@@ -205,11 +205,11 @@ func (p *problem) baseline() *train.Metric {
 	}
 	mean, squares := 0.0, 0.0
 	for _, r := range p.Rows {
-		mean += p.Count.Of(int(r)) * float64(p.Src.Label[r]) / n
+		mean += p.Count.Weight(int(r)) * float64(p.Src.Label[r]) / n
 	}
 	for _, r := range p.TestRow {
 		d := float64(p.Test.Label[r]) - mean
-		squares += p.TestCount.Of(int(r)) * d * d
+		squares += p.TestCount.Weight(int(r)) * d * d
 	}
 	return &train.Metric{Name: "mean predictor", Value: math.Sqrt(squares / p.tested())}
 }

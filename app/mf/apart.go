@@ -8,13 +8,15 @@ import (
 	"bellows/train"
 )
 
-// apart lays out the splits of one node of several: those that are active there, when it is told of them, and no others. It only counts the ratings of
-// all blocks before. The rows of the data must stay; where they lie in mapped files, as stored inputs do, they take no memory of the process.
+// apart lays out the splits of one node of several: those that become active there, and no others. Before that it only
+// counts the ratings of all blocks. The rows of the data must stay; if they lie in mapped files, as stored inputs do,
+// they take no memory of the process.
 //
 // Invariant: a split is laid out as a planner that lays out all of them does it (TestSplitsApartLieAlike).
 //
-// Turned down: files of laid out splits, written by whoever plans first. They would be read instead of the stored columns, at a third of what an adopted
-// split costs, and each run would first write as many bytes as the columns have; and a node of another machine would have to fall back on the columns.
+// Rejected: files of laid out splits, written by the process that plans first. They would be read instead of the stored
+// columns, at a third of the cost of an adopted split, and each run would first write as many bytes as the columns
+// have; and a node of another machine would have to fall back on the columns.
 type apart[T local] struct {
 	*planner[T]
 	percent       int // of the rows are held out
@@ -84,7 +86,7 @@ func (a *apart[T]) walk(piece int, f func(from, to int)) {
 // idleStep is after how many rows what was looked at is given back.
 const idleStep = 1 << 17
 
-// baselineApart is the baseline of score.
+// baselineApart computes the baseline of score.
 func (p *planner[T]) baselineApart(test *data.RatingSet) {
 	var sum float64
 	add := func(r float32) {
@@ -106,7 +108,7 @@ func (p *planner[T]) baselineApart(test *data.RatingSet) {
 	}
 }
 
-// prepare returns the job's Prepare: it lays out the splits of a list, each in memory of its own.
+// prepare returns the job's Prepare: it lays out the splits of a list, each in separate memory.
 func (a *apart[T]) prepare(active []bellows.SplitID) error {
 	if len(active) == 0 {
 		return nil
@@ -223,8 +225,8 @@ func (a *apart[T]) probes(active []bellows.SplitID, here []*columns) (held, test
 	return held, test, err
 }
 
-// groupEach returns group for some splits, each in memory of its own. all calls each with every rating that is
-// scored, in order, whenever it is called.
+// groupEach groups some splits, each in separate memory. all calls each with every rating that is
+// scored, in the same order in every call.
 func (a *apart[T]) groupEach(active []bellows.SplitID, here []*columns, all func(each func(user, item int32, rating float32))) ([]probes, error) {
 	users := seenSpots[T](&a.problem.users)
 	of := func(n int32, user int32) int32 {
@@ -263,7 +265,7 @@ func (a *apart[T]) groupEach(active []bellows.SplitID, here []*columns, all func
 	return out, nil
 }
 
-// release is the job's Release: what prepare has laid out of a split goes.
+// release implements the job's Release: it frees what prepare has laid out of a split.
 func (p *problem) release(split bellows.SplitID) {
 	share := &p.shares[split]
 	share.columns, share.held, share.test = columns{}, probes{}, probes{}

@@ -34,7 +34,7 @@ func BenchmarkEpoch(b *testing.B) {
 	b.ReportMetric(nanos/ratings, "ns/rating")
 }
 
-// BenchmarkBareEpoch is the same visits in the same order by the same kernel, and nothing else.
+// BenchmarkBareEpoch runs the same visits in the same order by the same kernel, and nothing else.
 func BenchmarkBareEpoch(b *testing.B) {
 	training, _ := benchSet.Sets()
 	bare, err := mf.NewBare(training, 1)

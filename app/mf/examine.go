@@ -141,7 +141,7 @@ func (d *predictor) judge(user, item []int32, rating []float32) []toplist.User {
 		}
 		slices.Sort(items[u])
 		slices.Sort(relevant[u])
-		list = append(list, toplist.User{Row: int32(u), Relevant: slices.Compact(relevant[u]), Without: ranked.Difference(nil, d.seen.Of(int32(u)), items[u])})
+		list = append(list, toplist.User{Row: int32(u), Relevant: slices.Compact(relevant[u]), Without: ranked.Difference(nil, d.seen.Lookup(int32(u)), items[u])})
 	}
 	return list
 }

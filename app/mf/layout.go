@@ -57,7 +57,7 @@ type deal struct {
 func dealing(count []int32, seed uint64) []deal {
 	order := make([]deal, len(count))
 	for id, c := range count {
-		order[id] = deal{random.Of(seed, uint64(id)), c, int32(id)}
+		order[id] = deal{random.Derive(seed, uint64(id)), c, int32(id)}
 	}
 	slices.SortFunc(order, func(a, b deal) int {
 		switch {

@@ -255,7 +255,7 @@ func TestScaleOfEqualRatings(t *testing.T) {
 // TestLayingInAnyNumberOfPieces: the work may be shared as the machine is, and the order is the same, in chunks of any size.
 func TestLayingInAnyNumberOfPieces(t *testing.T) {
 	for _, size := range []struct{ ratings, blocks int }{{5*dealStep + 17, 7}, {40, 7}, {6, 7}, {1000, 1}} {
-		block := func(i int) int { return int(random.Of(1, uint64(i))%uint64(size.blocks+1)) - 1 }
+		block := func(i int) int { return int(random.Derive(1, uint64(i))%uint64(size.blocks+1)) - 1 }
 		for pieces := range 9 {
 			l := &laying[int32]{ratings: size.ratings, blocks: size.blocks, columns: makeColumns,
 				deal: func(s *stage[int32], begin, end int) {

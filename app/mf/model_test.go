@@ -96,7 +96,7 @@ func TestModelPredictsAsTheTablesDo(t *testing.T) {
 	slab := func(a *axis, seed uint64) []float32 {
 		s := make([]float32, len(a.row)*p.width)
 		for i := range s {
-			s[i] = float32(random.Of(seed, uint64(i))%1000)/500 - 1
+			s[i] = float32(random.Derive(seed, uint64(i))%1000)/500 - 1
 		}
 		return s
 	}

@@ -96,9 +96,9 @@ func newProblem(c config, set, test *data.RatingSet) (*problem, error) {
 	m := c.meter
 	m.Begin(progress.Part{Doing: "counting ratings", Unit: "ratings", Total: 2 * int64(rows)})
 	runAll(func() {
-		p.users = balance(held.countOthers(m, c.idle, set.User, len(set.Users)), p.splits, random.Of(c.seed, 1))
+		p.users = balance(held.countOthers(m, c.idle, set.User, len(set.Users)), p.splits, random.Derive(c.seed, 1))
 	}, func() {
-		p.items = balance(held.countOthers(m, c.idle, set.Item, len(set.Items)), p.parts(), random.Of(c.seed, 2))
+		p.items = balance(held.countOthers(m, c.idle, set.Item, len(set.Items)), p.parts(), random.Derive(c.seed, 2))
 	}, func() { p.scale = newScale(set.Rating, held) }, func() {
 		if p.spent != nil {
 			p.spent.Freeze()
@@ -197,7 +197,7 @@ func (p *problem) tables() []table.Schema {
 	schema := func(name string, a *axis, stream uint64, c table.Consistency) table.Schema {
 		return table.Schema{
 			Name: name, Rows: len(a.row), Width: p.width, Bounds: a.bounds, Consistency: c,
-			Init: table.Init{Kind: table.Normal, Seed: random.Of(p.seed, stream), High: deviation0},
+			Init: table.Init{Kind: table.Normal, Seed: random.Derive(p.seed, stream), High: deviation0},
 		}
 	}
 	return []table.Schema{

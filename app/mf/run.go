@@ -52,9 +52,9 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 	k := newPolicy(p)
 	driver := k.driver()
 	run := &app.Run{
-		Job: p.job(driver), Doubts: driver.DoubtsOfStopping, Settings: values.All(), Headline: p.headline(heldOut), Items: p.trained, Objective: "train_rmse",
+		Job: p.job(driver), Doubts: driver.DoubtsOfStopping, Settings: values.Map(), Headline: p.headline(heldOut), Items: p.trained, Objective: "train_rmse",
 		Baseline: p.baseline, Copied: !p.apart,
-		Model: func(tables [][]float32) (*model.Model, error) { return p.model(set, values.All(), k.folding(), tables) },
+		Model: func(tables [][]float32) (*model.Model, error) { return p.model(set, values.Map(), k.folding(), tables) },
 	}
 	if p.held != nil {
 		run.Held = &data.Set{Kind: data.Ratings, Ratings: p.held}

@@ -74,7 +74,7 @@ func recommend(q *app.Question) ([][]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	without, err := d.without(q, users, known)
+	without, err := d.excluded(q, users, known)
 	if err != nil {
 		return nil, err
 	}
@@ -103,8 +103,8 @@ func (d *predictor) places(users []string) ([]int32, error) {
 	return known, nil
 }
 
-// without returns what each of the users is not to be recommended, ascending.
-func (d *predictor) without(q *app.Question, users []string, known []int32) ([][]int32, error) {
+// excluded returns the items that are not to be recommended to each of the users, ascending.
+func (d *predictor) excluded(q *app.Question, users []string, known []int32) ([][]int32, error) {
 	out := make([][]int32, len(known))
 	if file := q.Flag(seenFlag); file != "" {
 		return d.withoutFile(q, file, users)
@@ -113,7 +113,7 @@ func (d *predictor) without(q *app.Question, users []string, known []int32) ([][
 		q.Note("the model does not keep what users have seen, so nothing is left out; --seen FILE leaves out what a file has")
 	}
 	for k, user := range known {
-		out[k] = d.seen.Of(user)
+		out[k] = d.seen.Lookup(user)
 	}
 	return out, nil
 }

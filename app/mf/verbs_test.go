@@ -49,8 +49,8 @@ func TestSeenComesBack(t *testing.T) {
 	}
 	for u := range want {
 		slices.Sort(want[u])
-		if !slices.Equal(got.Of(int32(u)), slices.Compact(want[u])) {
-			t.Fatalf("user %d: %v", u, got.Of(int32(u)))
+		if !slices.Equal(got.Lookup(int32(u)), slices.Compact(want[u])) {
+			t.Fatalf("user %d: %v", u, got.Lookup(int32(u)))
 		}
 	}
 	for _, bad := range [][]byte{text[:len(text)-1], append(slices.Clone(text), 0), {1, 5}, {2, 3, 0}, {1, 0x80}, {9}} {
@@ -62,7 +62,7 @@ func TestSeenComesBack(t *testing.T) {
 			t.Errorf("%v is taken", bad[:min(len(bad), 9)])
 		}
 	}
-	if got.Of(-1) != nil || (*seen.Items)(nil).Of(0) != nil {
+	if got.Lookup(-1) != nil || (*seen.Items)(nil).Lookup(0) != nil {
 		t.Error("unknown users have seen something")
 	}
 }
@@ -181,7 +181,7 @@ func TestRankingsByTheBook(t *testing.T) {
 		relevant := 0
 		for i := range int32(items) {
 			_, there := rating[i]
-			if there || !slices.Contains(d.seen.Of(u), i) {
+			if there || !slices.Contains(d.seen.Lookup(u), i) {
 				order = append(order, i)
 			}
 			if rating[i] > d.mean {

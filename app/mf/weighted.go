@@ -151,8 +151,8 @@ func newWeighted(c config, set, test *data.RatingSet) (*weighted, error) {
 	}
 	w.splits = min(w.splits, len(set.Users), len(set.Items))
 	w.clocks = weightedClocks
-	w.sides[usersTable] = newSide(balance(users, w.splits, random.Of(c.seed, 1)))
-	w.sides[itemsTable] = newSide(balance(items, w.splits, random.Of(c.seed, 2)))
+	w.sides[usersTable] = newSide(balance(users, w.splits, random.Derive(c.seed, 1)))
+	w.sides[itemsTable] = newSide(balance(items, w.splits, random.Derive(c.seed, 2)))
 	w.chooseScored(test)
 	if w.apart {
 		return w, nil
@@ -330,7 +330,7 @@ func (w *weighted) choose(which int, relevant [][]int32) {
 	}
 	if len(chosen) > scoredUsersMost {
 		slices.SortFunc(chosen, func(a, b int32) int {
-			if random.Of(w.seed, 9, uint64(a)) < random.Of(w.seed, 9, uint64(b)) {
+			if random.Derive(w.seed, 9, uint64(a)) < random.Derive(w.seed, 9, uint64(b)) {
 				return -1
 			}
 			return 1
@@ -373,7 +373,7 @@ func (w *weighted) tables() []table.Schema {
 	}
 	return []table.Schema{
 		usersTable: schema("users", &w.sides[usersTable], table.Init{}),
-		itemsTable: schema("items", &w.sides[itemsTable], table.Init{Kind: table.Normal, Seed: random.Of(w.seed, 4), High: float32(firstDeviation / math.Sqrt(float64(w.rank)))}),
+		itemsTable: schema("items", &w.sides[itemsTable], table.Init{Kind: table.Normal, Seed: random.Derive(w.seed, 4), High: float32(firstDeviation / math.Sqrt(float64(w.rank)))}),
 		gramsTable: {Name: "grams", Rows: 2 * w.rank, Width: w.width()},
 	}
 }
@@ -419,9 +419,9 @@ func newWeightedRun(c config, v app.Values, in *app.Input, set, test *data.Ratin
 		job.Prepare, job.Release = w.prepare, w.release
 	}
 	return &app.Run{
-		Job: job, Settings: v.All(), Headline: w.headline(in, set.Rating), Items: 2 * w.pairs,
+		Job: job, Settings: v.Map(), Headline: w.headline(in, set.Rating), Items: 2 * w.pairs,
 		Metrics: weightedMetrics, Objective: "train_loss", Doubts: driver.DoubtsOfStopping,
-		Model: func(tables [][]float32) (*model.Model, error) { return w.model(set, v.All(), tables) },
+		Model: func(tables [][]float32) (*model.Model, error) { return w.model(set, v.Map(), tables) },
 	}, v.Err()
 }
 

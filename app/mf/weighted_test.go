@@ -221,7 +221,7 @@ func TestClubsAreFound(t *testing.T) {
 			}
 		}
 	}
-	own(taste{d.uf[7*8 : 8*8], 0}, 1, d.seen.Of(7))
+	own(taste{d.uf[7*8 : 8*8], 0}, 1, d.seen.Lookup(7))
 	own(d.fold([]given{{2, 1}, {8, 1}, {20, 1}}), 2, []int32{2, 8, 20})
 	scores, err := d.Evaluate(set)
 	if err != nil || scores[0].Name != "ndcg_at_10" || scores[0].Value < 0.8 {
@@ -229,7 +229,7 @@ func TestClubsAreFound(t *testing.T) {
 	}
 }
 
-// TestSettingsOfWeighted are refused where they have no meaning.
+// TestSettingsOfWeighted checks that settings are refused where they have no meaning.
 func TestSettingsOfWeighted(t *testing.T) {
 	t.Parallel()
 	bare := clubs(9, 9)

@@ -19,11 +19,11 @@ import (
 // New returns the application, for the list of the command line.
 func New() app.Application { return application{"mlr"} }
 
-// As returns the application by the name of another, of which it is one of the losses: models are of that name, and
-// say which loss they are by.
-func As(name string) app.Application { return application{name} }
+// Named returns the application under the name of another application that has it as one of its losses: models have
+// that name, and name their loss.
+func Named(name string) app.Application { return application{name} }
 
-// application has its word on the command line and in the manifest.
+// application has the name that the command line and the manifest use.
 type application struct{ name string }
 
 // Describe implements app.Application.
@@ -86,13 +86,13 @@ func (a application) NewRun(in app.Input) (*app.Run, error) {
 // than suits rows of the mean length.
 const adagradReach = 0.5
 
-// adamReach is the same for rule adam, whose steps do not shrink.
+// adamReach is the same for rule adam, with steps that do not shrink.
 const adamReach = 0.05
 
 // ftrlBeta keeps the first steps of rule ftrl from being longer than their gradients say.
 const ftrlBeta = 0.01
 
-// serverMomentum is the momentum of rule momentum, whose steps add up to those of sgd.
+// serverMomentum is the momentum of rule momentum. Its steps add up to those of sgd.
 const serverMomentum = 0.9
 
 // judge is a policy that knows what its run has come to.
@@ -109,7 +109,7 @@ func (p *problem) judge() judge {
 	return newPolicy(p)
 }
 
-// driver is that of a policy's run.
+// driver returns the driver of a policy's run.
 func (p *problem) driver(k judge) *epochs.Driver {
 	results := epochs.Results{Train: gotSpread + p.width, Score: gotScore + heldBlocks}
 	if p.charges {
@@ -120,8 +120,9 @@ func (p *problem) driver(k judge) *epochs.Driver {
 
 // The tables of a job, in their order.
 const (
-	weightsTable  train.Table = iota // row j: the weights of scaled feature j, one a class, and behind them what is due (charged.go); last row: bias
-	velocityTable                    // the momentum of each weight; only where problem.momentum
+	// row j: the weights of scaled feature j, one a class, followed by what is due (charged.go); last row: bias
+	weightsTable  train.Table = iota
+	velocityTable             // the momentum of each weight; only where problem.momentum
 )
 
 func (p *problem) tables() []table.Schema {
@@ -162,7 +163,7 @@ func (p *problem) settled() map[string]string {
 	p.Values.Settle("batch", strconv.Itoa(p.batch))
 	p.Values.Settle("rule", p.rule)
 	p.Values.Settle("early_stop", strconv.FormatBool(p.stops))
-	return p.Values.All()
+	return p.Values.Map()
 }
 
 func (p *problem) headline(in app.Input) string {
@@ -190,7 +191,7 @@ func (p *problem) majority() *train.Metric {
 	best := 0.0
 	for _, r := range p.Rows {
 		c := p.class[r]
-		count[c] += p.Count.Of(int(r))
+		count[c] += p.Count.Weight(int(r))
 		best = max(best, count[c])
 	}
 	return &train.Metric{Name: "majority class", Value: best / float64(len(p.Rows))}

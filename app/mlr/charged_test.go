@@ -63,7 +63,7 @@ func cost(p *problem, x [][]entry, w []float64) float64 {
 	z, sum := make([]float64, p.width), 0.0
 	for i, row := range x {
 		chancesOf(w, row, z)
-		sum -= p.Weight.Of(int(p.Rows[i])) * math.Log(z[p.class[p.Rows[i]]]) / float64(len(x))
+		sum -= p.Weight.Weight(int(p.Rows[i])) * math.Log(z[p.class[p.Rows[i]]]) / float64(len(x))
 	}
 	for _, v := range w[:p.Features*p.width] {
 		sum += p.l2/2*v*v + p.l1*math.Abs(v)
@@ -82,7 +82,7 @@ func cheapest(t *testing.T, p *problem) (least float64, w []float64) {
 		for _, e := range row {
 			square += e.value * e.value
 		}
-		longest = max(longest, square*p.Weight.Of(int(p.Rows[i])))
+		longest = max(longest, square*p.Weight.Weight(int(p.Rows[i])))
 	}
 	size, z := (p.Features+1)*p.width, make([]float64, p.width)
 	w, ahead, gradient, next := make([]float64, size), make([]float64, size), make([]float64, size), make([]float64, size)
@@ -94,7 +94,7 @@ func cheapest(t *testing.T, p *problem) (least float64, w []float64) {
 			z[p.class[p.Rows[i]]]--
 			for _, e := range row {
 				for c, d := range z {
-					gradient[e.at*p.width+c] += p.Weight.Of(int(p.Rows[i])) * e.value * d / float64(len(x))
+					gradient[e.at*p.width+c] += p.Weight.Weight(int(p.Rows[i])) * e.value * d / float64(len(x))
 				}
 			}
 		}

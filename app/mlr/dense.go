@@ -85,7 +85,7 @@ func (u *denseUnit) walk(w []float32, s *scratch, step, l2 float64, batch, start
 func (u *denseUnit) hold(z []float32, lo, hi int, rate float32) {
 	f, width := len(u.x)/len(u.class), len(z)/(hi-lo)
 	for i := lo; i < hi; i++ {
-		if reach := rate * float32(u.weight.Of(i)) * (1 + vec.SumSquares(u.x[i*f:(i+1)*f])); reach > stepStable {
+		if reach := rate * float32(u.weight.Weight(i)) * (1 + vec.SumSquares(u.x[i*f:(i+1)*f])); reach > stepStable {
 			vec.Scale(stepStable/reach, z[(i-lo)*width:(i-lo+1)*width])
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"bellows/vec"
 )
 
-// The arguments of a training task, and the results of both kinds of task. A training task's results
-// go on with the classes' spreads.
+// The arguments of a training task, and the results of both kinds of task. A training task's results continue with the
+// classes' spreads.
 const (
 	argStep = iota
 	argL2
@@ -36,7 +36,7 @@ const (
 	gotScore // how many; the weighted loss of each block of the held-out rows follows
 )
 
-// heldBlocks is how many blocks of held-out rows are told apart: those of split s are in block s modulo as many.
+// heldBlocks is the number of separate blocks of held-out rows: those of split s are in block s modulo it.
 const heldBlocks = 16
 
 // executor runs the tasks of one split. All that it holds is scratch.
@@ -183,8 +183,8 @@ func (e *executor) carry(t *train.Task, way []float32, beta float32, first, end 
 	return change
 }
 
-// walkRows is walkFull on the rows that the unit uses. The split that leads a row pushes all of the
-// row's momentum, and the shrinking by l2 for the clocks since its last use.
+// walkRows works like walkFull, on the rows that the unit uses. The split that leads a row pushes all of the row's
+// momentum, and the shrinking by l2 for the clocks since its last use.
 func (e *executor) walkRows(t *train.Task, u *sparseUnit) {
 	args := t.Args()
 	n := len(u.rows) * e.width
@@ -214,7 +214,7 @@ func (e *executor) walkRows(t *train.Task, u *sparseUnit) {
 	}
 }
 
-// finish turns a row's walked weights into what is pushed to them, and its velocity likewise.
+// finish turns a row's walked weights, and its velocity, into the deltas to push.
 func finish(local, w, m []float32, part, shrink, beta float32, leads bool) {
 	w, m = w[:len(local)], m[:len(local)]
 	for i, x := range local {
@@ -240,7 +240,7 @@ func (e *executor) gradientFull(t *train.Task, u tableUnit) {
 	t.PushRange(weightsTable, 0, g)
 }
 
-// gradientRows is gradientFull on the rows that the unit uses.
+// gradientRows works like gradientFull, on the rows that the unit uses.
 func (e *executor) gradientRows(t *train.Task, u *sparseUnit) {
 	n := len(u.rows) * e.width
 	w, g := examples.Reserve(&e.w, n), examples.Reserve(&e.local, n)
@@ -259,7 +259,7 @@ func (e *executor) gradientRows(t *train.Task, u *sparseUnit) {
 // rate makes the gradients of a clock's rows, summed over all splits, a mean.
 func (p *problem) rate() float32 { return float32(p.Clocks) / float32(len(p.Rows)) }
 
-// start is where the clock's first batch is: a function of seed, split and clock.
+// start returns the row of the clock's first batch: a function of seed, split and clock.
 func (e *executor) start(t *train.Task) int {
 	return int(random.Finish(e.p.Seed^uint64(t.Split())<<32^uint64(t.Clock())) >> 33)
 }

@@ -65,7 +65,7 @@ func newModel(p *problem, tables [][]float32, ended details) (*model.Model, erro
 		return nil, bellows.Errorf(bellows.Bug, "make model", p.App, "%w", err)
 	}
 	return &model.Model{
-		App: p.App, Settings: p.Values.All(), Metrics: map[string]float64{}, Details: about,
+		App: p.App, Settings: p.Values.Map(), Metrics: map[string]float64{}, Details: about,
 		Tensors: []model.Tensor{
 			{Name: "weights", Shape: []int{p.width, p.Features}, Floats: weights},
 			{Name: "bias", Shape: []int{p.width}, Floats: bias},

@@ -256,9 +256,9 @@ func TestTrustedPolicy(t *testing.T) {
 	}
 }
 
-// TestLongRowsStepNoFurtherThanTheyMay: a row a hundred times as long as the mean one moves its score by what its curvature allows, in
-// both forms.
-func TestLongRowsStepNoFurtherThanTheyMay(t *testing.T) {
+// TestStepsOfLongRowsAreBounded checks that a row a hundred times as long as the mean one moves its score by what its
+// curvature allows, in both forms.
+func TestStepsOfLongRowsAreBounded(t *testing.T) {
 	t.Parallel()
 	set := &data.ExampleSet{Features: 2, Label: []float32{0, 1}, Dense: []float32{10, 0, 0, 0.1}}
 	p := &problem{Problem: examples.Problem{Features: 2}, width: 2}

@@ -34,9 +34,8 @@ func (p *predictor) Share() app.Predictor {
 	return &q
 }
 
-// Evaluate implements app.Predictor: accuracy and logloss. A row whose label the model does not know
-// counts as wrong, with the smallest probability. Where the data has entries of features that the
-// model does not know, a third figure, unknown_features, counts them.
+// Evaluate implements app.Predictor: accuracy and logloss. A row with an unknown label counts as wrong, with the
+// smallest probability. If the data has entries of unknown features, a third figure, unknown_features, counts them.
 func (p *predictor) Evaluate(set *data.Set) ([]train.Metric, error) {
 	return p.classified(nil).Plainly(p, set)
 }
@@ -110,7 +109,7 @@ func (p *predictor) chances(s examples.Source, r int) []float32 {
 			p.Meter.Begin(progress.Part{Doing: "scoring", Unit: "rows", Total: int64(s.Rows())})
 		}
 		if p.Meter.Add(int64(hi-r)) != nil {
-			return z[:width] // what it was: nobody will look at it
+			return z[:width] // as it was: the caller does not use it
 		}
 		if s.Sparse() {
 			p.sparseLogits(s, r, hi, z)

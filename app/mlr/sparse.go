@@ -134,7 +134,7 @@ func (p *problem) sparseUnit(s seen, rows []int32, number *examples.Renumberer) 
 		for _, v := range value {
 			square += float32(v * v)
 		}
-		u.most[i] = stepStable / (square * float32(u.weight.Of(i)))
+		u.most[i] = stepStable / (square * float32(u.weight.Weight(i)))
 	}
 	if number != nil {
 		u.rows = number.Renumber(u.Index)

@@ -26,7 +26,7 @@ type counting struct {
 	weight, count examples.RowWeights
 }
 
-// pick is some rows, in memory of the caller's.
+// pick returns some rows, in the caller's memory.
 func (c *counting) pick(s seen, rows []int32) {
 	c.class = c.class[:0]
 	for _, r := range rows {
@@ -52,8 +52,8 @@ func (t *tally) residuals(z []float32, of counting) {
 	vec.Softmax(len(class), width, z)
 	for i, y := range class {
 		p := z[i*width : (i+1)*width]
-		w := of.weight.Of(i)
-		t.count(p, y, w, of.count.Of(i))
+		w := of.weight.Weight(i)
+		t.count(p, y, w, of.count.Weight(i))
 		for c, q := range p {
 			t.spread[c] += w * (float64(q) * (1 - float64(q)))
 		}
@@ -69,7 +69,7 @@ func (t *tally) scores(z []float32, of counting) {
 	width := len(t.spread)
 	vec.Softmax(len(of.class), width, z)
 	for i, y := range of.class {
-		t.count(z[i*width:(i+1)*width], y, of.weight.Of(i), of.count.Of(i))
+		t.count(z[i*width:(i+1)*width], y, of.weight.Weight(i), of.count.Weight(i))
 	}
 }
 

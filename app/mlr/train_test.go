@@ -47,7 +47,7 @@ func objective(p *problem, w []float64, l2 float64, g []float64) float64 {
 			}
 		}
 		x[p.Features] = 1
-		value += rowLoss(x, w, g, p.width, int(p.class[r]), p.Weight.Of(int(r))) / n
+		value += rowLoss(x, w, g, p.width, int(p.class[r]), p.Weight.Weight(int(r))) / n
 	}
 	for i := range g {
 		g[i] /= n

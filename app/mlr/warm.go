@@ -292,7 +292,8 @@ func (w *warm) alpha(rows int) float64 {
 	return examples.AlphaStart
 }
 
-// pace is that of the model's last epoch where the rows are the same; others are learned by the first steps of any run.
+// pace returns the pace of the model's last epoch if the rows are the same; others are learned by the first steps of
+// any run.
 func (w *warm) pace() float64 {
 	if last := w.about.Pace; w.same && last > 0 && !math.IsNaN(last) {
 		return min(paceMost, max(paceLeast, last))

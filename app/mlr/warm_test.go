@@ -186,8 +186,8 @@ func TestStartsAreRefused(t *testing.T) {
 	}
 }
 
-// TestHeldOutRowsAreScoredAsTheModelWill: with features that training rows lack, and held-out rows have.
-func TestHeldOutRowsAreScoredAsTheModelWill(t *testing.T) {
+// TestHeldOutRowsAreScoredAsPredicted includes features that training rows lack, and held-out rows have.
+func TestHeldOutRowsAreScoredAsPredicted(t *testing.T) {
 	t.Parallel()
 	held := func(e *data.ExampleSet, r int) bool { return data.HeldOut(1, int64(r), data.HeldAlone) }
 	sparse, dense := rarely(600, 60, 2, 2), made(600, 5, 2, 2, 0, 1)

@@ -15,7 +15,7 @@ import (
 	"bellows/data"
 )
 
-// lopsided is made without most rows of all classes but the first.
+// lopsided returns a set without most rows of all classes but the first.
 func lopsided(e *data.ExampleSet, keep int) *data.ExampleSet {
 	out, seen := &data.ExampleSet{Features: e.Features}, 0
 	for r, y := range e.Label {

@@ -53,7 +53,7 @@ func TestLeastSquaresFindsTheCosts(t *testing.T) {
 	}
 }
 
-// TestLeastSquaresWithTooFewRows has fewer equations than unknowns.
+// TestLeastSquaresWithTooFewRows solves for more unknowns than it has equations.
 func TestLeastSquaresWithTooFewRows(t *testing.T) {
 	t.Parallel()
 	rows := []row{{counts{1000, 10}, 1e6}, {counts{1000, 40}, 1.3e6}}

@@ -82,7 +82,7 @@ func TestReachedIsTheFirstGoodSweep(t *testing.T) {
 	t.Parallel()
 	c := made(t)
 	out := c.setup(5, 4, samplers[0]).Train()
-	second, ok := out.At(loglik, 2)
+	second, ok := out.Metric(loglik, 2)
 	if !ok {
 		t.Fatal("no likelihood after two sweeps")
 	}
@@ -94,11 +94,11 @@ func TestReachedIsTheFirstGoodSweep(t *testing.T) {
 	}
 	tokens := float64(c.train.Documents.Tokens())
 	for sweep := 1; sweep <= 4; sweep++ {
-		if at := out.To(sweep); at.Work != tokens*float64(sweep) || at.Wall <= 0 {
+		if at := out.Until(sweep); at.Work != tokens*float64(sweep) || at.Wall <= 0 {
 			t.Errorf("to sweep %d: %+v; want %v tokens", sweep, at, tokens*float64(sweep))
 		}
 	}
-	if pair.Attempt(func() { out.To(5) }) == nil {
+	if pair.Attempt(func() { out.Until(5) }) == nil {
 		t.Error("a run of four sweeps has a fifth")
 	}
 }

@@ -39,7 +39,7 @@ type bench struct {
 	fit    string
 }
 
-// part does something with a set.
+// part returns a part of the command that reads a set and does something with it.
 func (b *bench) part(name, set string, do func(*corpus)) pair.Part {
 	return pair.Part{Name: name, Run: func() {
 		c := b.read(set)

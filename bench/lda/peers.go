@@ -87,7 +87,7 @@ func (b *bench) race(c *corpus, peer *pair.Child, f fit) {
 	ours := setup.Train()
 	best, sweeps := ours.First(loglik, value)
 	b.AddFact(pair.Fact{Figure: f.name, Unit: "nats", Ours: best, Peer: "theirs", Bound: value, Least: true, Exact: true})
-	took := ours.To(sweeps)
+	took := ours.Until(sweeps)
 	took.Work, theirs.Work = 1, 1
 	took.Wall, theirs.Wall = 0, 0 // ours would be without scoring
 	b.Add(pair.Row{Figure: fmt.Sprintf("  to that likelihood: %d sweeps", sweeps), Unit: "s", Cost: true, Clock: pair.CPU, Target: 1,

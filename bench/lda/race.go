@@ -25,7 +25,7 @@ func (b *bench) samplers(c *corpus) {
 	best := math.Inf(-1)
 	for i, sampler := range samplers {
 		b.rates(fmt.Sprintf("%s, %d topics, %d sweeps", sampler, raceTopics, sweeps), runs[i], sweeps, 0)
-		value, _ := runs[i][0].At(loglik, sweeps)
+		value, _ := runs[i][0].Metric(loglik, sweeps)
 		best = max(best, value)
 	}
 	goal := best * (1 + raceMargin)

@@ -55,7 +55,7 @@ func (b *bench) speed(c *corpus) {
 // turns returns some runs to the end of a sweep, each a turn.
 func turns(runs []*trial.Outcome, sweep int) (series pair.Series) {
 	for _, out := range runs {
-		series.Turns = append(series.Turns, out.To(sweep))
+		series.Turns = append(series.Turns, out.Until(sweep))
 	}
 	return series
 }
@@ -74,6 +74,6 @@ func (b *bench) rates(figure string, runs []*trial.Outcome, sweeps int, least fl
 		}
 		b.AddFact(fact)
 	}
-	value, _ := runs[0].At(loglik, sweeps)
+	value, _ := runs[0].Metric(loglik, sweeps)
 	b.AddFact(pair.Fact{Figure: "  held-out log-likelihood per token", Unit: "nats", Ours: value, Exact: true})
 }

@@ -54,7 +54,7 @@ func lasso(b *pair.Bench, shelf *sets.Shelf, python *pair.Child) {
 				Peer: fmt.Sprintf("scikit-learn %.0f, and %d:", answer[3], spare), Bound: answer[3] + spare, Exact: true})
 			b.AddFact(pair.Fact{Figure: fmt.Sprintf("objective, l1 %.4g", l1), Ours: ours, Peer: fmt.Sprintf("scikit-learn %.6f, times %g:", answer[4], more),
 				Bound: answer[4] * more, Exact: true})
-			b.Note("%d epochs, %.2f CPU-s; scikit-learn %.2f CPU-s", len(out.Epochs), out.To(len(out.Epochs)).CPU.Seconds(), answer[2])
+			b.Note("%d epochs, %.2f CPU-s; scikit-learn %.2f CPU-s", len(out.Epochs), out.Until(len(out.Epochs)).CPU.Seconds(), answer[2])
 		}
 	}
 }

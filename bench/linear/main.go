@@ -153,7 +153,7 @@ func tuned(train, test *data.ExampleSet) (r2, strength float64) {
 	return 1 - newRidge(train, strength, all).errors(test, all)/total, strength
 }
 
-func foldOf(r int) int { return int(random.Of(5, uint64(r)) % folds) }
+func foldOf(r int) int { return int(random.Derive(5, uint64(r)) % folds) }
 
 // ridge is a linear regression of standardised columns.
 type ridge struct {
@@ -213,8 +213,8 @@ func newRidge(e *data.ExampleSet, strength float64, in func(r int) bool) *ridge 
 	return m
 }
 
-// solve is Gauss's elimination of a system with the right side as the last column; it is positive, so that no row swaps
-// are needed.
+// solve runs Gauss's elimination on a system with the right side as the last column. The system is positive definite,
+// so no row swaps are needed.
 func (m *ridge) solve(a [][]float64) {
 	f := len(a)
 	for j := range f {

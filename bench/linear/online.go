@@ -38,7 +38,7 @@ func onlineRows(b *pair.Bench, shelf *sets.Shelf, name string) (train, test *dat
 // towards returns a run with our defaults that ends with the first epoch whose test log-loss is at most the goal.
 func towards(train, test *data.Set, goal float64) (out *trial.Outcome, reached bool) {
 	out = trial.Setup{App: linear.New(), Data: train, Test: test, Slots: 1, Goal: &app.Goal{Metric: "test_logloss", Below: true, Value: goal}}.Train()
-	got, ok := out.At("test_logloss", len(out.Epochs))
+	got, ok := out.Metric("test_logloss", len(out.Epochs))
 	return out, ok && got <= goal
 }
 
@@ -46,7 +46,7 @@ func towards(train, test *data.Set, goal float64) (out *trial.Outcome, reached b
 func raceTo(b *pair.Bench, peer string, goal float64, from string, ours func() (out *trial.Outcome, took time.Duration, reached bool), theirs func(times int) time.Duration) {
 	out, once, reached := ours()
 	if !reached {
-		got, _ := out.At("test_logloss", len(out.Epochs))
+		got, _ := out.Metric("test_logloss", len(out.Epochs))
 		b.AddFact(pair.Fact{Figure: "test log-loss", Ours: got, Peer: peer, Bound: goal, Exact: true})
 		return
 	}
@@ -84,7 +84,7 @@ func losses(b *pair.Bench, shelf *sets.Shelf, python *pair.Child) {
 		goal := answer[3]
 		raceTo(b, "SGDClassifier", goal, "from rows", func() (*trial.Outcome, time.Duration, bool) {
 			out, reached := towards(setOf(train), setOf(test), goal)
-			return out, out.To(len(out.Epochs)).CPU, reached
+			return out, out.Until(len(out.Epochs)).CPU, reached
 		}, func(times int) time.Duration {
 			return pair.Seconds(pair.Must(python.Ask(fmt.Sprintf("sgd\t%s\t%s\t%d", a, c, times)))[2])
 		})
@@ -103,7 +103,7 @@ func wabbit(b *pair.Bench, shelf *sets.Shelf, program string) {
 		writeWabbit(exam, test)
 		model := shelf.Path("vw.model")
 		fit := func(text string) time.Duration {
-			_, turn := pair.Once("Vowpal Wabbit", program, nil, "--loss_function", "logistic", "-d", text, "-f", model, "--quiet")
+			_, turn := pair.RunProgram("Vowpal Wabbit", program, nil, "--loss_function", "logistic", "-d", text, "-f", model, "--quiet")
 			return turn.CPU
 		}
 		fit(own)
@@ -136,7 +136,7 @@ func writeWabbit(path string, e *data.ExampleSet) {
 
 // wabbitLoss returns the mean log-loss of a model on test rows.
 func wabbitLoss(program, model, exam, answers string, test *data.ExampleSet) (sum float64) {
-	pair.Once("Vowpal Wabbit", program, nil, "-t", "-i", model, "-d", exam, "-p", answers, "--link", "logistic", "--quiet")
+	pair.RunProgram("Vowpal Wabbit", program, nil, "-t", "-i", model, "-d", exam, "-p", answers, "--link", "logistic", "--quiet")
 	lines := bufio.NewScanner(bytes.NewReader(pair.Must(os.ReadFile(answers))))
 	for _, y := range test.Label {
 		if !lines.Scan() {

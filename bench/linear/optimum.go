@@ -40,7 +40,7 @@ func optimum(b *pair.Bench, shelf *sets.Shelf, program string) {
 		b.Section(p.Origin + ", " + train.Detected.String())
 		for _, c := range problems {
 			model := shelf.Path(fmt.Sprintf("%s.%d.model", name, c.solver))
-			_, turn := pair.Once("liblinear", program, nil, "-s", strconv.Itoa(c.solver), "-c", "1", "-B", "1", "-e", "0.0001", "-q", text, model)
+			_, turn := pair.RunProgram("liblinear", program, nil, "-s", strconv.Itoa(c.solver), "-c", "1", "-B", "1", "-e", "0.0001", "-q", text, model)
 			value := func(w []float64) float64 {
 				if !c.sparse {
 					return objective(train.Examples, w, c.cost)
@@ -61,7 +61,7 @@ func optimum(b *pair.Bench, shelf *sets.Shelf, program string) {
 			}
 			out := trial.Setup{App: linear.New(), Data: train, Test: setOf(selected(train.Examples, []int{0, 1})), Slots: 1, Settings: settings}.Train()
 			b.AddFact(pair.Fact{Figure: "objective, " + word, Ours: value(weights(out)), Peer: fmt.Sprintf("LIBLINEAR -s %d %.2f, times %g:", c.solver, theirs, more), Bound: theirs * more, Exact: true})
-			b.Note("%d epochs, %.2f CPU-s; LIBLINEAR %.2f CPU-s with reading", len(out.Epochs), out.To(len(out.Epochs)).CPU.Seconds(), turn.CPU.Seconds())
+			b.Note("%d epochs, %.2f CPU-s; LIBLINEAR %.2f CPU-s with reading", len(out.Epochs), out.Until(len(out.Epochs)).CPU.Seconds(), turn.CPU.Seconds())
 		}
 	}
 }

@@ -113,7 +113,7 @@ func (r *racer) runOurs(gap float64, times int) (pair.Turn, *trial.Outcome) {
 		"loss": r.loss, "scale": "none", "gap": strconv.FormatFloat(gap, 'g', -1, 64), "l2": strconv.FormatFloat(1/float64(r.e.Rows()), 'g', -1, 64)}}
 	for range times {
 		out = setup.Train()
-		t.CPU += out.To(len(out.Epochs)).CPU
+		t.CPU += out.Until(len(out.Epochs)).CPU
 	}
 	return t, out
 }

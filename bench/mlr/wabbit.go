@@ -57,7 +57,7 @@ func writeWabbit(path string, e *data.ExampleSet, class, order []int) {
 }
 
 func (w *wabbit) fit(passes int) pair.Turn {
-	_, t := pair.Once("Vowpal Wabbit", w.program, nil, "--oaa", strconv.Itoa(w.classes), "-d", w.train, "--quiet", "-f", w.model,
+	_, t := pair.RunProgram("Vowpal Wabbit", w.program, nil, "--oaa", strconv.Itoa(w.classes), "-d", w.train, "--quiet", "-f", w.model,
 		"-k", "--cache_file", w.cache, "--passes", strconv.Itoa(passes))
 	return t
 }
@@ -74,7 +74,7 @@ func (w *wabbit) side(passes int) pair.Side {
 // accuracy trains and scores the test rows.
 func (w *wabbit) accuracy(passes int) float64 {
 	w.fit(passes)
-	pair.Once("Vowpal Wabbit", w.program, nil, "-t", "-i", w.model, "-d", w.test, "-p", w.answers, "--quiet")
+	pair.RunProgram("Vowpal Wabbit", w.program, nil, "-t", "-i", w.model, "-d", w.test, "-p", w.answers, "--quiet")
 	right, lines := 0, bufio.NewScanner(bytes.NewReader(pair.Must(os.ReadFile(w.answers))))
 	for _, label := range w.labels {
 		if !lines.Scan() {

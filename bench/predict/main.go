@@ -63,7 +63,7 @@ func (m *measure) train() {
 	}
 	train := m.file("train.libsvm", min(len(m.lines), 30_000))
 	m.model = m.shelf.Path("model")
-	pair.Once("bellows train", m.program, nil, "train", "linear", train, "--cache", "off", "--out", m.model)
+	pair.RunProgram("bellows train", m.program, nil, "train", "linear", train, "--cache", "off", "--out", m.model)
 }
 
 // madeRows returns rows of the shape of a9a: a label and 14 of 123 features, one of each group, as text.
@@ -103,7 +103,7 @@ func (m *measure) file(name string, rows int) string {
 // side runs a whole command on a file of so many rows, its start included.
 func (m *measure) side(verb, path string, rows int, args ...string) pair.Side {
 	return pair.Side{Name: verb, Run: func() pair.Turn {
-		_, t := pair.Once("bellows "+verb, m.program, nil, append([]string{verb, m.model, path}, args...)...)
+		_, t := pair.RunProgram("bellows "+verb, m.program, nil, append([]string{verb, m.model, path}, args...)...)
 		t.Work = float64(rows)
 		return t
 	}}
@@ -209,7 +209,7 @@ func (m *measure) start() (address string, stop func()) {
 	}
 }
 
-// ask has clients ask until the time is over. It returns the time of each request, and of all.
+// ask runs clients that ask until the time is over. It returns the time of each request, and of all.
 func ask(address string, body []byte, rows, clients int, long time.Duration) (took []time.Duration, wall time.Duration) {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
 	defer client.CloseIdleConnections()

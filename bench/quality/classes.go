@@ -58,7 +58,7 @@ const (
 
 func (b *bench) wants(name string) bool { return b.set == "" || b.set == name }
 
-// classes is all sets of examples.
+// classes runs all sets of examples.
 func (b *bench) classes() {
 	if b.wants("mixed") {
 		b.mixed()
@@ -90,10 +90,10 @@ func (s *score) add(b *bench, seed int, train, test *data.Set) {
 	s.loss = append(s.loss, out.Score(test, "logloss"))
 	s.accuracy = append(s.accuracy, 100*out.Score(test, "accuracy"))
 	s.epochs = append(s.epochs, float64(len(out.Epochs)))
-	s.cpu = append(s.cpu, out.To(len(out.Epochs)).CPU.Seconds())
+	s.cpu = append(s.cpu, out.Until(len(out.Epochs)).CPU.Seconds())
 }
 
-func mean(x []float64) float64 {
+func average(x []float64) float64 {
 	sum := 0.0
 	for _, v := range x {
 		sum += v
@@ -108,7 +108,7 @@ func (b *bench) note(s *score) {
 		each = append(each, fmt.Sprintf("%.4f (%.0f)", v, s.epochs[i]))
 	}
 	b.Note("log-loss (epochs) by seed: %s", strings.Join(each, " "))
-	b.Note("accuracy %.2f %%, CPU time of a run %.2f s, both the mean", mean(s.accuracy), mean(s.cpu))
+	b.Note("accuracy %.2f %%, CPU time of a run %.2f s, both the mean", average(s.accuracy), average(s.cpu))
 }
 
 // runs trains on a pair with every seed.
@@ -131,7 +131,7 @@ func (b *bench) table(t table) {
 	if !found {
 		loss, who = t.recorded, "recorded scikit-learn"
 	}
-	b.held(t.name, s, mean(s.loss), slices.Max(s.loss), who, loss)
+	b.held(t.name, s, average(s.loss), slices.Max(s.loss), who, loss)
 }
 
 // held adds the rows of a set.
@@ -149,7 +149,7 @@ func (b *bench) held(name string, s *score, mean, worst float64, who string, los
 	b.note(s)
 }
 
-// tuned is scikit-learn's log-loss on the test file.
+// tuned returns scikit-learn's log-loss on the test file.
 func (b *bench) tuned(p sets.Pair) (loss float64, found bool) {
 	if b.peer == nil {
 		return 0, false
@@ -163,7 +163,7 @@ func (b *bench) tuned(p sets.Pair) (loss float64, found bool) {
 	return answer[3], true
 }
 
-// mixed is sets made from seeds, one for each: ours is held against scikit-learn's on the same rows.
+// mixed compares the quality on sets made from seeds, one for each, with scikit-learn's on the same rows.
 func (b *bench) mixed() {
 	b.Section(fmt.Sprintf("mixed: %d x %d rows of %d classes, made from each seed", mixedRows, mixedFeatures, mixedClasses))
 	s, worst, theirs := &score{}, 0.0, []float64(nil)
@@ -177,10 +177,10 @@ func (b *bench) mixed() {
 		}
 	}
 	if len(theirs) < b.seeds {
-		b.held("mixed", s, mean(s.loss), slices.Max(s.loss), "", 0)
+		b.held("mixed", s, average(s.loss), slices.Max(s.loss), "", 0)
 		return
 	}
-	b.held("mixed", s, mean(s.loss), worst*mean(theirs), "scikit-learn", mean(theirs))
+	b.held("mixed", s, average(s.loss), worst*average(theirs), "scikit-learn", average(theirs))
 }
 
 // divide keeps a fifth of the rows for the test.
@@ -207,9 +207,9 @@ func (b *bench) before(t before) {
 	}
 	b.Section(p.Origin + ", " + train.Detected.String())
 	s := b.runs(train, test)
-	b.AddFact(pair.Fact{Figure: fmt.Sprintf("%s, test log-loss, mean of %d seeds", t.name, b.seeds), Ours: mean(s.loss),
+	b.AddFact(pair.Fact{Figure: fmt.Sprintf("%s, test log-loss, mean of %d seeds", t.name, b.seeds), Ours: average(s.loss),
 		Peer: fmt.Sprintf("before %.4f, and its noise:", t.loss), Bound: noiseLoss * t.loss, Exact: true})
-	b.AddFact(pair.Fact{Figure: t.name + ", test accuracy", Unit: "%", Ours: mean(s.accuracy),
+	b.AddFact(pair.Fact{Figure: t.name + ", test accuracy", Unit: "%", Ours: average(s.accuracy),
 		Peer: fmt.Sprintf("before %.2f, less noise:", t.accuracy), Bound: t.accuracy - noiseAccuracy, Least: true, Exact: true})
 	b.note(s)
 }

@@ -12,7 +12,7 @@ import (
 	"bellows/data"
 )
 
-// The runs of a topic model that are told to go on, and how far a run that ends by itself may be from them.
+// The long runs of a topic model, and how far a run that stops early may be from them.
 const (
 	topicSeeds  = 5
 	longEpochs  = 200
@@ -37,22 +37,22 @@ func (b *bench) papers(part string) (set *data.Set, found bool) {
 	return set, true
 }
 
-// reached returns the likelihood of held-out documents under the model that a run kept: of its best epoch where it ends
-// by itself, else of its last one.
+// reached returns the likelihood of held-out documents under the model that a run kept: of its best epoch if it stops
+// early, else of its last one.
 func reached(out *trial.Outcome, best bool) float64 {
-	last, _ := out.At("test_loglik_per_token", len(out.Epochs))
+	last, _ := out.Metric("test_loglik_per_token", len(out.Epochs))
 	if !best {
 		return last
 	}
 	for _, e := range out.Epochs {
-		v, _ := out.At("test_loglik_per_token", e.Number)
+		v, _ := out.Metric("test_loglik_per_token", e.Number)
 		last = max(last, v)
 	}
 	return last
 }
 
-// topics lets runs end by themselves, beside long ones: by the documents that are held out of both, which also end the former; in the full form
-// by others too, that end nothing.
+// topics compares runs that stop early with long ones, by the documents that are held out of both. These documents also
+// stop the early runs; in the full form others, which stop nothing, are compared as well.
 func (b *bench) topics() {
 	set, found := b.papers("topics")
 	if !found {
@@ -81,20 +81,21 @@ func (b *bench) topics() {
 	})
 }
 
-// endings holds runs that end by themselves against long ones, over the seeds: each is a pair of runs, and what their documents come to.
+// endings compares runs that stop early with long ones, over the seeds: each is a pair of runs, and the likelihoods of
+// their documents.
 func (b *bench) endings(documents string, runs func(seed uint64) (ended, whole *trial.Outcome, short, long float64)) {
 	var shorts, longs, part []float64
 	var each []string
 	for seed := uint64(1); seed <= topicSeeds; seed++ {
 		ended, whole, short, long := runs(seed)
 		shorts, longs = append(shorts, short), append(longs, long)
-		took, of := ended.To(len(ended.Epochs)).CPU, whole.To(longEpochs).CPU
+		took, of := ended.Until(len(ended.Epochs)).CPU, whole.Until(longEpochs).CPU
 		part = append(part, took.Seconds()/of.Seconds())
 		each = append(each, fmt.Sprintf("%d epochs %.4f in %.1f s (%.4f in %.1f s)", len(ended.Epochs), short, took.Seconds(), long, of.Seconds()))
 	}
-	b.AddFact(pair.Fact{Figure: fmt.Sprintf("NIPS, %s likelihood at the end, mean of %d seeds", documents, topicSeeds), Ours: mean(shorts),
-		Peer: fmt.Sprintf("%d epochs %.4f, less %g:", longEpochs, mean(longs), shortfall), Bound: mean(longs) - shortfall, Least: true, Exact: true})
-	b.AddFact(pair.Fact{Figure: "NIPS, part of their CPU time", Ours: mean(part), Peer: "wanted", Bound: timeMost, Exact: true})
+	b.AddFact(pair.Fact{Figure: fmt.Sprintf("NIPS, %s likelihood at the end, mean of %d seeds", documents, topicSeeds), Ours: average(shorts),
+		Peer: fmt.Sprintf("%d epochs %.4f, less %g:", longEpochs, average(longs), shortfall), Bound: average(longs) - shortfall, Least: true, Exact: true})
+	b.AddFact(pair.Fact{Figure: "NIPS, part of their CPU time", Ours: average(part), Peer: "wanted", Bound: timeMost, Exact: true})
 	b.Note("ended (after %d epochs) by seed, CPU time: %s", longEpochs, strings.Join(each, ", "))
 }
 

@@ -43,7 +43,7 @@ func main() {
 		b := bench{p, *slots}
 		var parts []pair.Part
 		for _, s := range subjects(shelf) {
-			parts = append(parts, pair.Part{Name: s.name, Run: func() { b.all(s) }})
+			parts = append(parts, pair.Part{Name: s.name, Run: func() { b.compare(s) }})
 		}
 		b.Parts(*only, parts...)
 	})
@@ -91,7 +91,7 @@ func chosen(run *app.Run, settings map[string]*int) (err error) {
 	return nil
 }
 
-func (b bench) all(s subject) {
+func (b bench) compare(s subject) {
 	files := s.find()
 	set, _ := files.Read(s.kind)
 	b.Section(s.name + " on " + files.Origin + ", " + set.Detected.String())

@@ -65,7 +65,7 @@ func subjectLoops(t *testing.T) (map[string]loop, map[string]*app.Run) {
 	return loops, runs
 }
 
-func TestBareLoopsDoTheWorkOfTheJob(t *testing.T) {
+func TestBareLoopsDoTheJobsWork(t *testing.T) {
 	t.Parallel()
 	loops, runs := subjectLoops(t)
 	for name, l := range loops {

@@ -41,7 +41,7 @@ func newWave(n int) *wave {
 	return w
 }
 
-// run does all steps on that many threads.
+// run runs all steps on that many threads.
 func (w *wave) run(threads int, do func(row, step int)) {
 	each(threads, threads, func(int) {
 		for row, step, ok := w.take(); ok; row, step, ok = w.take() {
@@ -59,7 +59,7 @@ func (w *wave) take() (row, step int, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for w.left > 0 {
-		if row = w.behind(); row >= 0 {
+		if row = w.furthestBehind(); row >= 0 {
 			step = w.begun[row]
 			w.begun[row]++
 			w.left--
@@ -70,7 +70,7 @@ func (w *wave) take() (row, step int, ok bool) {
 	return 0, 0, false
 }
 
-func (w *wave) behind() int {
+func (w *wave) furthestBehind() int {
 	n, best := len(w.done), -1
 	for k, next := range w.begun {
 		if next < n && w.done[k] == next && w.done[(k+1)%n] >= next && (best < 0 || next < w.begun[best]) {

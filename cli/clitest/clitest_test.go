@@ -44,7 +44,7 @@ func (t *scriptsT) Run(_ string, f func(testscript.T)) {
 	<-done
 }
 
-// TestAScriptThatFailsLeavesNothing has a script start a process, leave it stopped, and fail.
+// TestAScriptThatFailsLeavesNothing runs a script that starts a process, leaves it stopped, and fails.
 func TestAScriptThatFailsLeavesNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

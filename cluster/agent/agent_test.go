@@ -249,7 +249,7 @@ func TestAManagerThatGoes(t *testing.T) {
 	}
 }
 
-// TestSilentManagerEndsSession has a manager silent for longer than a session allows: when it continues, it learns at
+// TestSilentManagerEndsSession silences a manager for longer than a session allows: when it continues, it learns at
 // once that the agent no longer takes orders.
 func TestSilentManagerEndsSession(t *testing.T) {
 	t.Parallel()

@@ -135,8 +135,8 @@ func SampleOf(p bellows.PartitionRef, values int) Sample {
 	return Sample{values > 0 && values <= smallMost, uint64(p.Table)<<48 ^ uint64(p.Partition)<<32}
 }
 
-// Has reports whether a clock is in the sample.
-func (s Sample) Has(c bellows.Clock) bool {
+// Contains reports whether a clock is in the sample.
+func (s Sample) Contains(c bellows.Clock) bool {
 	return s.always || uint32(c)&15 == place(s.seed|uint64(uint32(c)>>4))>>28
 }
 

@@ -68,13 +68,13 @@ func TestSamples(t *testing.T) {
 		for first := bellows.Clock(0); first < 3200; first += 16 {
 			var in []bellows.Clock
 			for c := first; c < first+16; c++ {
-				if s.Has(c) {
+				if s.Contains(c) {
 					in = append(in, c-first)
 				}
-				if s.Has(c) != other.Has(c) {
+				if s.Contains(c) != other.Contains(c) {
 					apart++
 				}
-				if !small.Has(c) {
+				if !small.Contains(c) {
 					t.Fatalf("clock %d of a small partition is not in the sample", c)
 				}
 			}

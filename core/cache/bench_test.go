@@ -61,7 +61,7 @@ func newBenchWithin(t *testing.T, tables []table.Schema, l cache.Limits) *bench 
 	for _, a := range lanes {
 		b.AddLane(a)
 	}
-	for ref := range r.All() {
+	for ref := range r.Each() {
 		s := &tables[ref.Table]
 		b.pools.Describe(r.Number(ref), s, s.Rows/s.Partitions, 0)
 		b.SetOwner(r.Number(ref), int(r.Owner(ref).Lane.Index), 1)

@@ -129,7 +129,7 @@ func (b *block) join(old *block, width int) {
 	b.commit, b.complete = old.commit, old.complete
 }
 
-// joinKeys is join for the rows of a list of keys, into the block's own memory.
+// joinKeys works like join, for the rows of a list of keys, into the block's own memory.
 func (b *block) joinKeys(old *block, list []bellows.Key, width int) {
 	n := len(old.keys) + len(list)
 	keys, own := slices.Grow(b.keys, n), slices.Grow(b.own, n*width)

@@ -115,7 +115,7 @@ func New(first *route.Route, tables []table.Schema, self wire.Address, process u
 	c := &Cache{division: first, tables: slices.Clone(tables), self: self, process: process,
 		unread: l.Unread, borrows: l.Borrow, partitions: make([]partition, first.Partitions()),
 		readers: readers{bySplit: make([]*Reader, first.Splits())}}
-	for ref := range first.All() {
+	for ref := range first.Each() {
 		s, cut := &c.tables[ref.Table], first.Cut(ref.Table)
 		begin, end := cut.Rows(ref.Partition)
 		r, _ := rule.For(s)

@@ -75,7 +75,7 @@ func (r *Reader) KeyRow(n int, key bellows.Key, width int) []float32 {
 	return p.block.values[at*width : (at+1)*width : (at+1)*width]
 }
 
-// OverlayKey does what Overlay does for the row of a key.
+// OverlayKey works like Overlay, for the row of a key.
 func (r *Reader) OverlayKey(n int, key bellows.Key, dst []float32) {
 	for i, own := range r.retained {
 		if r.pins[n].uncovered&(1<<i) != 0 {

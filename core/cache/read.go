@@ -49,7 +49,7 @@ func (c *Cache) read(a readOp, t bellows.TableID, first, end bellows.RowID, out 
 	return a.done(out)
 }
 
-// ReadRows does what Read does for any rows, ascending.
+// ReadRows works like Read, for any rows, ascending.
 func (c *Cache) ReadRows(r *Reader, t bellows.TableID, rows []bellows.RowID, out *wire.Outbox) bool {
 	cut := c.division.Cut(t)
 	a := readOp{c: c, r: r, need: r.need(&c.tables[t])}
@@ -73,12 +73,12 @@ func (c *Cache) ReadRows(r *Reader, t bellows.TableID, rows []bellows.RowID, out
 	return a.done(out)
 }
 
-// ReadKeys does what Read does for the rows of the keys that the reader has grouped.
+// ReadKeys works like Read, for the rows of the keys that the reader has grouped.
 func (c *Cache) ReadKeys(r *Reader, out *wire.Outbox) bool {
 	return c.readKeys(readOp{c: c, r: r}, out)
 }
 
-// PrefetchKeys does what Prefetch does for the rows of the keys that the reader has grouped.
+// PrefetchKeys works like Prefetch, for the rows of the keys that the reader has grouped.
 func (c *Cache) PrefetchKeys(r *Reader, out *wire.Outbox) {
 	c.readKeys(readOp{c: c, r: r, ahead: true}, out)
 }

@@ -23,7 +23,8 @@ var (
 	lanes      = []wire.Address{{Node: 1, Role: wire.Lane}, {Node: 2, Role: wire.Lane}}
 )
 
-// The tables of the tests: a dense one whose second partition has no rows, a sparse one, and both again with rules that keep slots.
+// The tables of the tests: a dense one with a second partition without rows, a sparse one, and both again with rules
+// that keep slots.
 const (
 	dense bellows.TableID = iota
 	sparse
@@ -59,7 +60,7 @@ func (s *source) Partition(ref bellows.PartitionRef) (store.Image, error) {
 // newSource makes a state of values that differ, from a first on. Partition 1 of the sparse table has no keys.
 func newSource(r *route.Route, first float32) map[bellows.PartitionRef]*store.Image {
 	all := map[bellows.PartitionRef]*store.Image{}
-	for ref := range r.All() {
+	for ref := range r.Each() {
 		s := &tables[ref.Table]
 		begin, end := r.Cut(ref.Table).Rows(ref.Partition)
 		im, rows := &store.Image{}, int(end-begin)
@@ -86,7 +87,7 @@ func newSource(r *route.Route, first float32) map[bellows.PartitionRef]*store.Im
 	return all
 }
 
-// keysOf are three keys of a partition, ascending; none of the sparse table's second.
+// keysOf returns three keys of a partition, ascending; none of the sparse table's second.
 func keysOf(ref bellows.PartitionRef) []bellows.Key {
 	list := []bellows.Key{}
 	if ref == (bellows.PartitionRef{Table: sparse, Partition: 1}) {
@@ -137,7 +138,7 @@ func newDesk(t *testing.T, kept bool) *desk {
 func (d *desk) ask(a wire.Address, m *wire.Collect) {
 	d.credit[a] += int(m.Slabs)
 	var refs []bellows.PartitionRef
-	for ref := range d.route.All() {
+	for ref := range d.route.Each() {
 		if d.route.Owner(ref).Lane == a {
 			refs = append(refs, ref)
 		}
@@ -182,7 +183,7 @@ func (d *desk) take(e wire.Envelope) error {
 	return nil
 }
 
-// slabsOf are all that a lane sends.
+// slabsOf returns all slabs that a lane sends.
 func (d *desk) slabsOf(a wire.Address, whole bool) (slabs []*wire.Slab) {
 	for d.Begin(whole); ; d.ask(a, d.More()) {
 		for _, e := range d.under {
@@ -196,7 +197,7 @@ func (d *desk) slabsOf(a wire.Address, whole bool) (slabs []*wire.Slab) {
 	}
 }
 
-// run lets all go on until nothing is under way.
+// run continues until nothing is under way.
 func (d *desk) run() {
 	d.t.Helper()
 	for len(d.under) > 0 {
@@ -204,10 +205,10 @@ func (d *desk) run() {
 	}
 }
 
-// runUntilOver is run as long as something is waited for.
+// runUntilOver runs until the collector waits for nothing.
 func (d *desk) runUntilOver() {
 	d.t.Helper()
-	for len(d.under) > 0 && !d.Over() {
+	for len(d.under) > 0 && !d.Finished() {
 		d.step()
 	}
 }
@@ -250,15 +251,15 @@ func (d *desk) expectImages(name string, got [][]store.Image, want map[bellows.P
 	}
 }
 
-// TestTheWholeStateComes collects all that a job needs to go on, with what was kept and without: it comes as it was, partitions without
-// rows at their places.
+// TestTheWholeStateComes collects all that a job needs to resume, with what was kept and without: it comes as it was,
+// partitions without rows at their places.
 func TestTheWholeStateComes(t *testing.T) {
 	for _, kept := range []bool{false, true} {
 		d := newDesk(t, kept)
 		d.begin(true)
 		d.run()
-		if !d.Over() || d.Err() != nil {
-			t.Fatalf("over %v, %v", d.Over(), d.Err())
+		if !d.Finished() || d.Err() != nil {
+			t.Fatalf("over %v, %v", d.Finished(), d.Err())
 		}
 		live, was := d.Images()
 		d.expectImages("as they ended", live, d.from.live)
@@ -273,8 +274,8 @@ func TestAnEmptyPartitionIsCollected(t *testing.T) {
 		d := newDesk(t, kept)
 		d.begin(false)
 		d.run()
-		if !d.Over() || d.Err() != nil {
-			t.Fatalf("kept %v: over %v, %v", kept, d.Over(), d.Err())
+		if !d.Finished() || d.Err() != nil {
+			t.Fatalf("kept %v: over %v, %v", kept, d.Finished(), d.Err())
 		}
 		state := d.from.live
 		if kept {
@@ -307,7 +308,7 @@ func TestAnEmptyPartitionIsCollected(t *testing.T) {
 				t.Errorf("kept %v: table %d is %v, not %v", kept, tab, got, want)
 			}
 		}
-		for _, s := range d.slabs { // what nobody returns does not travel
+		for _, s := range d.slabs { // state that is not returned does not travel
 			if strings.Contains(s, "p0 1 ") || !strings.Contains(s, fmt.Sprint(kept)) {
 				t.Errorf("kept %v: %s travels", kept, s)
 			}
@@ -315,8 +316,9 @@ func TestAnEmptyPartitionIsCollected(t *testing.T) {
 	}
 }
 
-// TestALaneSendsWhatItWasAskedFor holds back the answers: a lane sends its first window and no more, and one for each that is asked for.
-func TestALaneSendsWhatItWasAskedFor(t *testing.T) {
+// TestLaneSendsOnlyRequestedSlabs holds back the answers: a lane sends its first window and no more, and one for each
+// that is asked for.
+func TestLaneSendsOnlyRequestedSlabs(t *testing.T) {
 	d := newDesk(t, true)
 	d.begin(true)
 	if len(d.slabs) != len(lanes)*checkpoint.Window {
@@ -360,9 +362,9 @@ func slabsOf(t *testing.T, s *checkpoint.Sender, from checkpoint.Source) (slabs 
 	return slabs, end
 }
 
-// TestWhoAsksWithoutEndIsOwedLittle asks for far more slabs than a window while the lane may not answer yet. The first question says what
-// is sent, and of which partitions.
-func TestWhoAsksWithoutEndIsOwedLittle(t *testing.T) {
+// TestEndlessRequestsAreOwedLittle asks for far more slabs than a window while the lane may not answer yet. The first
+// question decides what is sent, and of which partitions.
+func TestEndlessRequestsAreOwedLittle(t *testing.T) {
 	const most = 64
 	var s checkpoint.Sender
 	refs := make([]bellows.PartitionRef, most+3)
@@ -422,8 +424,8 @@ func TestLongArraysAreCut(t *testing.T) {
 	}
 }
 
-// TestBreachesAreNamedAndTakeNothing has a lane send what it may not, in the middle of what it owes: it is named, and what the lane owes
-// comes as if nothing had been.
+// TestBreachesAreNamedAndTakeNothing sends an invalid slab in the middle of the ones that a lane owes: the error names
+// it, and the other slabs come as if it had not been sent.
 func TestBreachesAreNamedAndTakeNothing(t *testing.T) {
 	ref := func(tab bellows.TableID, p bellows.PartitionID) bellows.PartitionRef {
 		return bellows.PartitionRef{Table: tab, Partition: p}
@@ -453,8 +455,8 @@ func TestBreachesAreNamedAndTakeNothing(t *testing.T) {
 				t.Errorf("%s: %v, want %q", name, err, c.want)
 			}
 			d.run()
-			if !d.Over() || d.Err() != nil {
-				t.Errorf("%s: afterwards over %v, %v", name, d.Over(), d.Err())
+			if !d.Finished() || d.Err() != nil {
+				t.Errorf("%s: afterwards over %v, %v", name, d.Finished(), d.Err())
 			}
 			if whole {
 				live, _ := d.Images()
@@ -485,15 +487,15 @@ func TestTheNextPieceFitsWhatHasCome(t *testing.T) {
 	}
 }
 
-// TestAJobWithoutTablesHasNothingToCollect is over as soon as it begins.
-func TestAJobWithoutTablesHasNothingToCollect(t *testing.T) {
+// TestCollectingNothingEndsAtOnce collects the state of a job without tables.
+func TestCollectingNothingEndsAtOnce(t *testing.T) {
 	c, err := checkpoint.New(nil, route.Spread(nil, 1, lanes, []bellows.NodeID{1}))
 	require.NoError(t, err)
-	if c.Over() {
+	if c.Finished() {
 		t.Error("over before it begins")
 	}
-	if c.Begin(false); !c.Over() || c.Err() != nil || len(c.Open()) > 0 {
-		t.Errorf("over %v, %v, and %v are waited for", c.Over(), c.Err(), c.Open())
+	if c.Begin(false); !c.Finished() || c.Err() != nil || len(c.Open()) > 0 {
+		t.Errorf("over %v, %v, and %v are waited for", c.Finished(), c.Err(), c.Open())
 	}
 }
 
@@ -532,9 +534,9 @@ func TestKeysComeInOneOrder(t *testing.T) {
 	}
 }
 
-// TestAnEndThatIsEarlyIsABreach leaves out each slab of a lane in turn, of what the job returns and of the whole state. What has no values is
-// missed where nothing else of its partition comes.
-func TestAnEndThatIsEarlyIsABreach(t *testing.T) {
+// TestAnEarlyEndIsABreach leaves out each slab of a lane in turn, of what the job returns and of the whole state. A
+// slab without values is missed if no other slab of its partition comes.
+func TestAnEarlyEndIsABreach(t *testing.T) {
 	for i, a := range lanes {
 		for _, whole := range []bool{false, true} {
 			for _, kept := range []bool{false, true} {
@@ -554,7 +556,7 @@ func TestAnEndThatIsEarlyIsABreach(t *testing.T) {
 					if err == nil {
 						err = d.End(a, &wire.Collected{})
 					}
-					if (err == nil) != (missing < 0) || d.Owes(a.Node) != (missing >= 0) || !d.Owes(lanes[1-i].Node) || d.Over() {
+					if (err == nil) != (missing < 0) || d.Owes(a.Node) != (missing >= 0) || !d.Owes(lanes[1-i].Node) || d.Finished() {
 						t.Errorf("lane %d, whole %v, kept %v: without slab %d of %d: %v, owes %v", i, whole, kept, missing, len(slabs), err, d.Owes(a.Node))
 					}
 				}
@@ -563,8 +565,8 @@ func TestAnEndThatIsEarlyIsABreach(t *testing.T) {
 	}
 }
 
-// TestAllIsKeptOrNothing has one of two lanes send nothing that was kept.
-func TestAllIsKeptOrNothing(t *testing.T) {
+// TestPartlyKeptStateIsABreach lets one of two lanes send nothing that was kept.
+func TestPartlyKeptStateIsABreach(t *testing.T) {
 	for i := range lanes {
 		d := newDesk(t, true)
 		for ref := range d.from.kept {
@@ -574,14 +576,14 @@ func TestAllIsKeptOrNothing(t *testing.T) {
 		}
 		d.begin(true)
 		d.run()
-		if !d.Over() || d.Err() == nil || !strings.Contains(d.Err().Error(), "keeps all or none") {
-			t.Errorf("over %v, %v", d.Over(), d.Err())
+		if !d.Finished() || d.Err() == nil || !strings.Contains(d.Err().Error(), "keeps all or none") {
+			t.Errorf("over %v, %v", d.Finished(), d.Err())
 		}
 	}
 }
 
-// TestWhatWasNotAskedForIsABreach sends before the beginning, behind the end, and from a lane that has no part.
-func TestWhatWasNotAskedForIsABreach(t *testing.T) {
+// TestUnrequestedSlabsAreBreaches sends before the beginning, after the end, and from a lane that has no part.
+func TestUnrequestedSlabsAreBreaches(t *testing.T) {
 	slab := &wire.Slab{Values: []float32{1}}
 	d := newDesk(t, false)
 	expect := func(when string) {
@@ -602,23 +604,23 @@ func TestWhatWasNotAskedForIsABreach(t *testing.T) {
 	}
 }
 
-// TestALaneThatCannotSaysWhy has a lane whose partition is neither before nor after a lease.
+// TestALaneThatCannotSaysWhy asks a lane with a partition that is neither before nor after a lease.
 func TestALaneThatCannotSaysWhy(t *testing.T) {
 	for _, kept := range []bool{false, true} {
 		d := newDesk(t, kept)
 		d.from.leased[bellows.PartitionRef{Table: dense}] = true
 		d.begin(true)
 		d.runUntilOver()
-		if !d.Over() || d.Err() == nil || d.Err().Error() != "t0/p0 is leased" || len(d.Open()) != 0 {
-			t.Errorf("over %v, %v, open %v", d.Over(), d.Err(), d.Open())
+		if !d.Finished() || d.Err() == nil || d.Err().Error() != "t0/p0 is leased" || len(d.Open()) != 0 {
+			t.Errorf("over %v, %v, open %v", d.Finished(), d.Err(), d.Open())
 		}
 	}
 	d := newDesk(t, true) // what was kept is returned all the same
 	d.from.leased[bellows.PartitionRef{Table: dense}] = true
 	d.begin(false)
 	d.run()
-	if !d.Over() || d.Err() != nil {
-		t.Errorf("over %v, %v", d.Over(), d.Err())
+	if !d.Finished() || d.Err() != nil {
+		t.Errorf("over %v, %v", d.Finished(), d.Err())
 	}
 }
 
@@ -628,8 +630,8 @@ func TestTheFirstFailureStands(t *testing.T) {
 	d.begin(false)
 	d.Fail(errors.New("first"))
 	d.Fail(errors.New("second"))
-	if !d.Over() || d.Err().Error() != "first" || d.Owes(1) {
-		t.Errorf("over %v, %v", d.Over(), d.Err())
+	if !d.Finished() || d.Err().Error() != "first" || d.Owes(1) {
+		t.Errorf("over %v, %v", d.Finished(), d.Err())
 	}
 	d = newDesk(t, false)
 	d.begin(false)
@@ -639,8 +641,8 @@ func TestTheFirstFailureStands(t *testing.T) {
 	}
 }
 
-// TestWhoOwnsNothingOwesNothing has a lane without partitions: it is not asked, and its node may go.
-func TestWhoOwnsNothingOwesNothing(t *testing.T) {
+// TestIdleLaneIsNotAsked adds a lane without partitions: it is not asked, and its node may go.
+func TestIdleLaneIsNotAsked(t *testing.T) {
 	idle := wire.Address{Node: 3, Role: wire.Lane}
 	small := []table.Schema{{Name: "w", Rows: 2, Width: 1, Partitions: 2}}
 	c, err := checkpoint.New(small, route.Spread(small, 1, append(slices.Clone(lanes), idle), []bellows.NodeID{1}))
@@ -651,8 +653,8 @@ func TestWhoOwnsNothingOwesNothing(t *testing.T) {
 	}
 }
 
-// TestTheStateIsAskedOfWhoHasItNow follows a route by which a partition has moved to a lane that had none.
-func TestTheStateIsAskedOfWhoHasItNow(t *testing.T) {
+// TestStateIsAskedOfCurrentOwners follows a route by which a partition has moved to a lane that had none.
+func TestStateIsAskedOfCurrentOwners(t *testing.T) {
 	small := []table.Schema{{Name: "a", Rows: 2, Width: 1, Partitions: 2}}
 	old, late := wire.LaneAt(1, 0), wire.LaneAt(2, 0)
 	r := route.Spread(small, 1, []wire.Address{old}, []bellows.NodeID{1})
@@ -673,7 +675,8 @@ func TestTheStateIsAskedOfWhoHasItNow(t *testing.T) {
 	}
 }
 
-// TestAnotherControllerIsSentAllOfIt asks a lane by a controller that follows, when the one before has been sent everything: it is sent everything, with its term.
+// TestAnotherControllerIsSentAllOfIt asks a lane by a new controller after the previous one has received everything: it
+// sends everything again, with the new term.
 func TestAnotherControllerIsSentAllOfIt(t *testing.T) {
 	var s checkpoint.Sender
 	from := many{store.Image{Values: []float32{1, 2}}}

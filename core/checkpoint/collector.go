@@ -20,13 +20,13 @@ import (
 // called. Invariants:
 //
 //   - Nothing is taken from a lane that is not open, or does not own the partition
-//     (TestWhatWasNotAskedForIsABreach).
+//     (TestUnrequestedSlabsAreBreaches).
 //   - What has come of an array is never longer than the array (TestTheNextPieceFitsWhatHasCome).
 //   - An image counts as there because a slab of it has come, not because it has values, since a
 //     partition may have no rows (TestAnEmptyPartitionIsCollected).
 //   - A lane has ended when all of each of its partitions is there, whatever it says
-//     (TestAnEndThatIsEarlyIsABreach).
-//   - All partitions are as the driver kept them, or none is (TestAllIsKeptOrNothing).
+//     (TestAnEarlyEndIsABreach).
+//   - All partitions are as the driver kept them, or none is (TestPartlyKeptStateIsABreach).
 type Collector struct {
 	tables []table.Schema
 	route  *route.Route
@@ -63,12 +63,12 @@ func (c *Collector) Follow(r *route.Route) { c.route = r }
 
 // Begin waits for every lane that owns partitions to send them: their whole state with the slots of
 // their rules, or what the job returns. A lane that owns none owes nothing
-// (TestWhoOwnsNothingOwesNothing). Ask is what to send.
+// (TestIdleLaneIsNotAsked). Ask is what to send.
 func (c *Collector) Begin(whole bool) {
 	n := c.route.Partitions()
 	c.live, c.kept = make([]image, n), make([]image, n)
 	c.whole = whole
-	for ref := range c.route.All() {
+	for ref := range c.route.Each() {
 		if a := c.route.Owner(ref).Lane; !slices.Contains(c.open, a) {
 			c.open = append(c.open, a)
 		}
@@ -80,13 +80,13 @@ func (c *Collector) Begin(whole bool) {
 // to one travels.
 const Window = 4
 
-// Ask is the question for a lane's first slabs.
+// Ask returns the question for a lane's first slabs.
 func (c *Collector) Ask() *wire.Collect { return &wire.Collect{Whole: c.whole, Slabs: Window} }
 
-// More is the question for a lane's next slab, when one has been taken.
+// More returns the question for a lane's next slab, when one has been taken.
 func (c *Collector) More() *wire.Collect { return &wire.Collect{Whole: c.whole, Slabs: 1} }
 
-// Open are the lanes that have not sent all.
+// Open returns the lanes that have not sent all.
 func (c *Collector) Open() []wire.Address { return c.open }
 
 // Owes reports whether a node has a lane that has not sent all.
@@ -94,10 +94,10 @@ func (c *Collector) Owes(n bellows.NodeID) bool {
 	return slices.ContainsFunc(c.open, func(a wire.Address) bool { return a.Node == n })
 }
 
-// Over reports whether nothing more is waited for.
-func (c *Collector) Over() bool { return c.over }
+// Finished reports whether the collector waits for nothing more.
+func (c *Collector) Finished() bool { return c.over }
 
-// Err is why there is no state, nil if it is there; when Over.
+// Err returns why there is no state, nil if it is complete; when Finished.
 func (c *Collector) Err() error { return c.err }
 
 // Fail ends the collecting without the state. The first failure stands (TestTheFirstFailureStands).
@@ -124,8 +124,8 @@ func (c *Collector) finishWhenAll() {
 	c.over = true
 }
 
-// Take adds an array, or the next piece of one, to the state of its partition. An error is a
-// breach: nothing of the slab was taken.
+// Take adds an array, or the next piece of one, to the state of its partition. An error is a protocol violation:
+// nothing of the slab was taken.
 func (c *Collector) Take(from wire.Address, m *wire.Slab) error {
 	if !slices.Contains(c.open, from) || c.route.Owner(m.Ref).Lane != from {
 		return fmt.Errorf("%v sent values of %v, for which it was not asked", from, m.Ref)
@@ -180,7 +180,7 @@ func (c *Collector) takeKeys(from wire.Address, m *wire.Slab, im *image) error {
 	return nil
 }
 
-// before is the key before the ith of two lists, one behind the other.
+// before returns the key before the ith of two lists, one after the other.
 func before(list, more []bellows.Key, i int) bellows.Key {
 	if i--; i < len(list) {
 		return list[i]
@@ -188,8 +188,8 @@ func before(list, more []bellows.Key, i int) bellows.Key {
 	return more[i-len(list)]
 }
 
-// size is how many values a partition has: in its rows, or in a slot from 1 of its table's rule.
-// The rows of a sparse table are those whose keys have come.
+// size returns how many values a partition has: in its rows, or in a slot from 1 of its table's rule. The rows of a
+// sparse table are those with keys that have come.
 func (c *Collector) size(ref bellows.PartitionRef, im *image, slot int) int {
 	first, end := c.route.Cut(ref.Table).Rows(ref.Partition)
 	width := c.tables[ref.Table].Width
@@ -199,7 +199,7 @@ func (c *Collector) size(ref bellows.PartitionRef, im *image, slot int) int {
 	return (int(end-first) + len(im.Keys)) * width
 }
 
-// End takes a lane's word that it has sent all, and looks whether it has. An error is a breach.
+// End takes a lane's report that it has sent all, and checks whether it has. An error is a protocol violation.
 func (c *Collector) End(from wire.Address, m *wire.Collected) error {
 	i := slices.Index(c.open, from)
 	if i < 0 {
@@ -210,11 +210,11 @@ func (c *Collector) End(from wire.Address, m *wire.Collected) error {
 		return nil
 	}
 	kept, own := 0, 0
-	for ref := range c.route.All() {
+	for ref := range c.route.Each() {
 		if c.route.Owner(ref).Lane != from {
 			continue
 		}
-		if !c.has(ref) {
+		if !c.complete(ref) {
 			return fmt.Errorf("%v ended before it had sent all of %v", from, ref)
 		}
 		if own++; c.kept[c.route.Number(ref)].came {
@@ -229,8 +229,8 @@ func (c *Collector) End(from wire.Address, m *wire.Collected) error {
 	return nil
 }
 
-// has reports whether all of a partition has come that the job returns or goes on from.
-func (c *Collector) has(ref bellows.PartitionRef) bool {
+// complete reports whether all of a partition has come that the job returns or resumes from.
+func (c *Collector) complete(ref bellows.PartitionRef) bool {
 	n := c.route.Number(ref)
 	kept, live := &c.kept[n], &c.live[n]
 	return (!kept.came || c.fits(ref, kept)) && (kept.came && !c.whole || c.fits(ref, live))
@@ -252,12 +252,13 @@ func (c *Collector) fits(ref bellows.PartitionRef, im *image) bool {
 	return true
 }
 
-// Tables are the rows of all tables, as kept or as they ended, and of sparse ones their keys, ascending. It is asked once, after Images: the
-// collector lets each partition go as soon as it is copied, so that a large model is not there once more.
+// Tables returns the rows of all tables, as kept or as they ended, and of sparse ones their keys, ascending. Call it
+// once, after Images: the collector releases each partition as soon as it is copied, so that a large model is not in
+// memory twice.
 func (c *Collector) Tables() (tables [][]float32, list [][]bellows.Key) {
 	tables, list = make([][]float32, len(c.tables)), make([][]bellows.Key, len(c.tables))
 	sizes := make([]int, len(c.tables))
-	for ref := range c.route.All() {
+	for ref := range c.route.Each() {
 		sizes[ref.Table] += len(c.returned(ref).Values)
 	}
 	for t, n := range sizes {
@@ -265,7 +266,7 @@ func (c *Collector) Tables() (tables [][]float32, list [][]bellows.Key) {
 			tables[t] = make([]float32, 0, n)
 		}
 	}
-	for ref := range c.route.All() {
+	for ref := range c.route.Each() {
 		im := c.returned(ref)
 		tables[ref.Table] = append(tables[ref.Table], im.Values...)
 		list[ref.Table] = append(list[ref.Table], im.Keys...)
@@ -280,7 +281,7 @@ func (c *Collector) Tables() (tables [][]float32, list [][]bellows.Key) {
 	return tables, list
 }
 
-// returned is what the job returns of a partition: its rows as kept, or as they ended.
+// returned returns the part of a partition that the job returns: its rows as kept, or as they ended.
 func (c *Collector) returned(ref bellows.PartitionRef) *image {
 	n := c.route.Number(ref)
 	if c.kept[n].came {
@@ -303,12 +304,12 @@ func byKey(list []bellows.Key, values []float32, width int) ([]bellows.Key, []fl
 	return sorted, rows
 }
 
-// Images are the state of all partitions, by table and partition, and as the driver last kept them:
-// nil if it never did. A driver keeps all of them or none, which End holds the lanes to, so that
-// each is at its partition's place (TestAnEmptyPartitionIsCollected, TestAllIsKeptOrNothing).
+// Images returns the state of all partitions, by table and partition, and as the driver last kept them: nil if it never
+// did. A driver keeps all of them or none, which End checks of the lanes, so that each is at its partition's place
+// (TestAnEmptyPartitionIsCollected, TestPartlyKeptStateIsABreach).
 func (c *Collector) Images() (live, kept [][]store.Image) {
 	live = make([][]store.Image, len(c.tables))
-	for ref := range c.route.All() {
+	for ref := range c.route.Each() {
 		n := c.route.Number(ref)
 		live[ref.Table] = append(live[ref.Table], c.live[n].Image)
 		if !c.kept[n].came {

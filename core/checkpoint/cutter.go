@@ -101,8 +101,8 @@ func (k *Cutter) Arm(lane wire.Address, out *wire.Outbox) {
 // Active reports whether a cut is under way.
 func (k *Cutter) Active() bool { return k.state != noCut }
 
-// At returns the record of the cut; 0: it has none yet, or no cut is under way.
-func (k *Cutter) At() bellows.CommitNumber { return k.saved.Commit }
+// RecordNumber returns the record of the cut; 0: it has none yet, or no cut is under way.
+func (k *Cutter) RecordNumber() bellows.CommitNumber { return k.saved.Commit }
 
 // Stored reports whether the cut at a record is stored.
 func (k *Cutter) Stored(commit bellows.CommitNumber) bool {
@@ -126,7 +126,7 @@ func (k *Cutter) TakeShard(from wire.Address, m *wire.Shard, r *route.Route, now
 		a.GiveUp = fmt.Sprintf("%v: %s", from, m.Reason)
 	case m.Commit == 0:
 		k.disarm(from)
-	case k.state == storing && m.Commit == k.saved.Commit && r.Has(m.Ref):
+	case k.state == storing && m.Commit == k.saved.Commit && r.Contains(m.Ref):
 		k.sinceMillis = nowMillis
 		a.Confirmed = m.Commit
 		if at := r.Number(m.Ref); k.shards[at].Commit == 0 {

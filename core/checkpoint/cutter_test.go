@@ -100,16 +100,16 @@ func TestACutIsStored(t *testing.T) {
 		t.Error("ready, and a lane is not armed")
 	}
 	c.armed(1)
-	if !c.ready() || !c.Active() || c.At() != 0 {
+	if !c.ready() || !c.Active() || c.RecordNumber() != 0 {
 		t.Error("not ready")
 	}
 	c.Store(journal.Saved{Commit: 7}, 3, c.now)
-	if c.ready() || c.At() != 7 {
+	if c.ready() || c.RecordNumber() != 7 {
 		t.Error("the record is made twice")
 	}
 	c.Arm(wire.LaneAt(2, 0), &c.out)
 	expectLines(t, c.sent())
-	refs := slices.Collect(cutJob().Route.All())
+	refs := slices.Collect(cutJob().Route.Each())
 	for i, ref := range refs {
 		if a := c.store(ref, 6); a.Confirmed != 0 || a.Done != nil {
 			t.Error("a partition of another record is stored")
@@ -131,7 +131,7 @@ func TestACutIsStored(t *testing.T) {
 	c.Finish(cutLanes, &c.out)
 	expectLines(t, c.sent(), "lane 0 of node 0: attempt 1, record 7, whole true, term 3",
 		"lane 0 of node 1: attempt 1, record 7, whole true, term 3")
-	if c.Active() || c.At() != 0 {
+	if c.Active() || c.RecordNumber() != 0 {
 		t.Error("the cut goes on")
 	}
 	c.begin(t)

@@ -10,9 +10,9 @@ import (
 	"bellows/link/wire"
 )
 
-// Giver is what a lane has of a cut, one at a time.
+// A Giver is a lane's part of a cut, one at a time.
 //
-// It is idle, armed, or gives one away (commit). What is said of another cut is nothing: it is over.
+// It is idle, armed, or gives one away (commit). Messages about another cut are ignored: it is over.
 type Giver struct {
 	Most int // bytes that copies may take
 
@@ -32,8 +32,8 @@ type Giver struct {
 // Mark is what a cut knows of a partition. The zero value is of one that is in no cut.
 type Mark struct {
 	part   *part
-	before *store.Partition     // as it was when the exclusive lease was given that is out, since a cut was armed
-	same   bellows.CommitNumber // the first cut since which nothing was written; 0: something was, or there was none
+	before *store.Partition     // as it was when the current exclusive lease was given, since a cut was armed
+	same   bellows.CommitNumber // the first cut since the last write; 0: written since, or no cut
 }
 
 // part is a partition that is given away.
@@ -54,13 +54,13 @@ type part struct {
 // News is what a lane's shell is to know of a cut.
 type News struct {
 	Commit    bellows.CommitNumber // the cut
-	Ref       bellows.PartitionRef // is to be stored; where Over, none is
-	Unchanged bellows.CommitNumber // above 0: it is as it was in that whole cut, and there is nothing to do
+	Ref       bellows.PartitionRef // is to be stored; if Over, none is
+	Unchanged bellows.CommitNumber // above 0: it is as it was in that whole cut, and need not be stored again
 	Over      bool                 // nothing of the cut is wanted any more
 	Whole     bool                 // since it is safe
 }
 
-// Stored is the shell's word to a lane that a partition of a cut is safe.
+// Stored is the shell's report to a lane that a partition of a cut is safe.
 type Stored struct {
 	wire.Local
 	Commit bellows.CommitNumber
@@ -70,7 +70,7 @@ type Stored struct {
 	Sum    uint64
 }
 
-// Failed is the shell's word to a lane that a cut cannot be stored.
+// Failed is the shell's report to a lane that a cut cannot be stored.
 type Failed struct {
 	wire.Local
 	Commit bellows.CommitNumber
@@ -126,15 +126,15 @@ func (g *Giver) Fail(reason string) {
 	}
 }
 
-// Cut begins a cut at a record. One for which the lane was not armed is nobody's.
+// Cut begins a cut at a record. If the lane was not armed for it, it is ignored.
 func (g *Giver) Cut(commit bellows.CommitNumber) {
 	if g.armed {
 		g.commit, g.armed, g.unsaid = commit, false, false
 	}
 }
 
-// At is the cut that the lane gives away; 0: none.
-func (g *Giver) At() bellows.CommitNumber { return g.commit }
+// RecordNumber returns the record of the cut that the lane gives away; 0: none.
+func (g *Giver) RecordNumber() bellows.CommitNumber { return g.commit }
 
 // Begin begins to give a partition away: its table, as it was at the record of the cut, the image that the driver has
 // kept, if kept says so, and the deltas that are gathered for open clocks, which become the giver's own. If still is
@@ -155,7 +155,7 @@ func (g *Giver) Begin(ref bellows.PartitionRef, m *Mark, t *store.Partition, sti
 	}
 	p := &part{ref: ref, mark: m, image: t.Snapshot(), table: t, gathered: gathered}
 	if kept {
-		was := *image // whose lists are not written while they are given away (Mark.Keep)
+		was := *image // its lists are not written while they are given away (Mark.Keep)
 		p.kept = &was
 	}
 	if still {
@@ -179,8 +179,8 @@ func (m *Mark) Write(rows []uint32) {
 	}
 }
 
-// InPlace notes that an exclusive lease is about to be given, whose holder works on the table itself. Until a cut comes for which the lane is armed, that
-// may be as the table was before.
+// InPlace records that an exclusive lease is about to be given to a holder that works on the table itself. A cut for
+// which the lane is armed may need the table as it was before.
 func (g *Giver) InPlace(m *Mark, t *store.Partition) {
 	m.Write(nil)
 	if m.before = nil; !g.armed {
@@ -191,7 +191,7 @@ func (g *Giver) InPlace(m *Mark, t *store.Partition) {
 	}
 }
 
-// Before is the table as it was when the lease was given that is out; nil: that was before the lane was armed.
+// Before returns the table as it was when the current lease was given; nil: the lane was not armed then.
 func (m *Mark) Before() *store.Partition { return m.before }
 
 // Keep notes that the image that was kept is about to be replaced: while it is given away, its memory is not used again.
@@ -205,7 +205,7 @@ func (m *Mark) Keep(image *store.Image) {
 // Ended notes that the exclusive lease has ended.
 func (m *Mark) Ended() { m.before = nil }
 
-// Memory is how many bytes copies take.
+// Memory returns how many bytes copies take.
 func (g *Giver) Memory() (n int) {
 	for _, p := range g.parts {
 		n += p.image.Memory()
@@ -224,7 +224,8 @@ func (g *Giver) Memory() (n int) {
 	return n
 }
 
-// Say is what the controller is to be told. ready: no exclusive lease is out, on a table of this node, that was given before the lane was armed.
+// Say returns the messages to the controller. ready: no exclusive lease on a table of this node is out that was given
+// before the lane was armed.
 func (g *Giver) Say(ready func() bool) (list []*wire.Shard) {
 	if g.Most > 0 && g.failed == "" && (g.commit > 0 || g.armed) {
 		if n := g.Memory(); n > g.Most {
@@ -248,7 +249,7 @@ func (g *Giver) Say(ready func() bool) (list []*wire.Shard) {
 	return list
 }
 
-// Stored takes the word that a partition is safe, and forgets it.
+// Stored takes the report that a partition is safe, and forgets it.
 func (g *Giver) Stored(m *Stored) {
 	for i, p := range g.parts {
 		if m.Commit == g.commit && p.ref == m.Ref {
@@ -260,7 +261,7 @@ func (g *Giver) Stored(m *Stored) {
 	}
 }
 
-// News is what has come about since the last call.
+// News returns the events since the last call.
 func (g *Giver) News() []News {
 	list := g.news
 	g.news = nil

@@ -197,7 +197,7 @@ func (b *Builder) Add(p *Piece) error {
 	return nil
 }
 
-// Images are what was built: the table, and the image that was kept, or nil.
+// Images returns what was built: the table, and the image that was kept, or nil.
 func (b *Builder) Images() (live store.Image, kept *store.Image, err error) {
 	switch b.state {
 	case built:

@@ -14,7 +14,7 @@ import (
 	"bellows/table"
 )
 
-// given is all pieces of a partition, of so many values at most, and the images that they make.
+// given returns all pieces of a partition, of so many values at most, and the images that they make.
 func given(t *testing.T, g *checkpoint.Giver, s *table.Schema, n bellows.CommitNumber, most int) (pieces int, live store.Image, kept *store.Image) {
 	t.Helper()
 	b, err := checkpoint.NewBuilder(s)
@@ -29,8 +29,9 @@ func given(t *testing.T, g *checkpoint.Giver, s *table.Schema, n bellows.CommitN
 	return pieces, live, kept
 }
 
-// TestPiecesMakeThePartitionAgain gives partitions away in pieces of every size, dense and sparse, with an image that was kept and without, while they change; among them one
-// without rows. An image that is kept meanwhile takes no memory of the one before.
+// TestPiecesMakeThePartitionAgain gives partitions away in pieces of every size, dense and sparse, with an image that
+// was kept and without, while they change; one of them has no rows. An image that is kept meanwhile takes no memory of
+// the previous one.
 func TestPiecesMakeThePartitionAgain(t *testing.T) {
 	for i := range 64 {
 		s := &table.Schema{Name: "w", Rows: 20 * (i & 1), Width: 2, Partitions: 1, Rule: table.Rule{Name: "adagrad", Step: 0.5, Epsilon: 1e-3}, Sparse: i&2 > 0}
@@ -105,12 +106,13 @@ func TestPiecesThatDoNotFollowAreRefused(t *testing.T) {
 	}
 	b, _ := checkpoint.NewBuilder(&table.Schema{Name: "w", Width: 1})
 	if b.Add(&checkpoint.Piece{Last: true}) != nil || b.Add(&checkpoint.Piece{Last: true}) == nil {
-		t.Error("a piece behind the last is taken")
+		t.Error("a piece after the last is taken")
 	}
 }
 
-// TestACopyForALeaseIsCountedOnce gives three exclusive leases on a partition while a lane is armed, which takes one copy at a time, and none when the cut is over.
-func TestACopyForALeaseIsCountedOnce(t *testing.T) {
+// TestLeaseCopyIsCountedOnce gives three exclusive leases on a partition while a lane is armed: the lane takes one copy
+// at a time, and none when the cut is over.
+func TestLeaseCopyIsCountedOnce(t *testing.T) {
 	s := &table.Schema{Name: "w", Rows: 8, Width: 2, Partitions: 1}
 	p, err := store.New(s, s.Cut(), 0)
 	require.NoError(t, err)
@@ -132,9 +134,10 @@ func TestACopyForALeaseIsCountedOnce(t *testing.T) {
 	}
 }
 
-// TestWhatALaneSaysOfACut, each thing once: that it is armed, as soon as no lease of before is out, what is stored, and why it gives the cut up, the first reason. Where it
-// has no cut there is nothing to give up, and what is stored of another is nothing.
-func TestWhatALaneSaysOfACut(t *testing.T) {
+// TestGiverReportsEachEventOnce checks the reports: that it is armed, as soon as no earlier lease is out; what is
+// stored; and why it gives the cut up, the first reason. Without a cut there is nothing to give up, and stored
+// partitions of another cut are ignored.
+func TestGiverReportsEachEventOnce(t *testing.T) {
 	s := &table.Schema{Name: "w", Rows: 8, Width: 2, Partitions: 1}
 	p, err := store.New(s, s.Cut(), 0)
 	require.NoError(t, err)
@@ -179,8 +182,8 @@ func TestWhatALaneSaysOfACut(t *testing.T) {
 	g.Fail("another reason")
 	expect("when it fails", &wire.Shard{Term: 3, Attempt: 1, Commit: 1, Reason: "the disk is full"})
 	expect("when that was said")
-	if g.At() != 0 || g.Memory() != 0 {
-		t.Errorf("it is at the cut of record %d still, with %d bytes", g.At(), g.Memory())
+	if g.RecordNumber() != 0 || g.Memory() != 0 {
+		t.Errorf("it is at the cut of record %d still, with %d bytes", g.RecordNumber(), g.Memory())
 	}
 	g.Take(&wire.Cut{Term: 3, Attempt: 2})
 	g.Fail("the disk is full")

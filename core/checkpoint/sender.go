@@ -16,12 +16,12 @@ type Source interface {
 	Partition(bellows.PartitionRef) (store.Image, error)
 }
 
-// Sender is a lane's end: what it has been asked for and has not sent.
+// A Sender is a lane's end: what it has been asked for and has not sent.
 //
-// It cuts one partition at a time into views of its images, so that a lane has no more of its state
-// twice than of the partition that is leaving. It is over when its end has left, once for each
-// controller that asks (TestAnotherControllerIsSentAllOfIt). What it may be owed is bounded,
-// however often it is asked (TestWhoAsksWithoutEndIsOwedLittle).
+// It cuts one partition at a time into views of its images, so that a lane has in memory twice only the partition that
+// is leaving. It is over when its end has left, once for each controller that asks
+// (TestAnotherControllerIsSentAllOfIt). What it may owe is bounded, however often it is asked
+// (TestEndlessRequestsAreOwedLittle).
 type Sender struct {
 	// Most is how many values, or half as many keys, go into one Slab: by default 4 Mi. Tests make it small.
 	Most int
@@ -32,10 +32,10 @@ type Sender struct {
 	whole  bool
 	credit int // slabs that may leave
 	over   bool
-	term   bellows.Term // of who asks
+	term   bellows.Term // of the controller that asks
 }
 
-// creditMost bounds what whoever asks again and again is owed.
+// creditMost bounds what a controller that asks again and again is owed.
 const creditMost = 64
 
 // slabMost is the default of Sender.Most.
@@ -56,8 +56,8 @@ func (s *Sender) Ask(m *wire.Collect, refs []bellows.PartitionRef) {
 // Asked reports whether there is a question.
 func (s *Sender) Asked() bool { return s.asked }
 
-// Send appends the slabs that may leave, from a lane to who asked, and after the last of them their
-// end, or why there is no state.
+// Send appends the slabs that may leave, from a lane to the controller that asked, and after the last of them the end,
+// or why there is no state.
 func (s *Sender) Send(from Source, self, to wire.Address, out *wire.Outbox) {
 	for s.asked && !s.over {
 		for len(s.slabs) == 0 && len(s.refs) > 0 {

@@ -5,26 +5,26 @@
 // A Client is a step function: no goroutine, no clock, no I/O. Its shell (train.Runner), one goroutine at a time,
 //
 //  1. hands it every message with Deliver, and the time with Tick a few times a second;
-//  2. sends Effects.Envelopes in their order, before anybody steps the client again: a push, the release of a lease
-//     and the end overtake nothing that was said before them;
+//  2. sends Effects.Envelopes in their order, before the client is stepped again: a push, the release of a lease and
+//     the end overtake nothing that was sent before them;
 //  3. starts the tasks in Effects.Run, and lets those in Effects.Wake ask again what they waited for;
 //  4. calls Finish for every task that has run.
 //
-// A task asks before it looks. Read, ReadRows, ReadKeys (after Group) and Lease report whether what it needs is
-// there; if not, the task waits to be woken and asks the same again. What it does then (View, Gather, AddRange,
-// AddRow; of sparse tables ViewKey, GatherKeys, AddKeys; Leased) touches only what it has pinned and its own deltas,
-// and is done without the shell's lock.
+// A task asks before it reads. Read, ReadRows, ReadKeys (after Group) and Lease report whether the rows are here; if
+// not, the task waits to be woken and asks the same again. The calls that follow (View, Gather, AddRange, AddRow; of
+// sparse tables ViewKey, GatherKeys, AddKeys; Leased) touch only what it has pinned and its own deltas, and need no
+// lock of the shell.
 //
-// The client is a router: it hands each message to the state machine that it is for, and carries out what that wants
-// done. A cache.Cache has what the node knows of rows, a flush.Coordinator what it has sent; neither knows the
-// client or the other, and a claim.Queue the units to run. The files tell the way of a unit: dispatch.go, until it
-// runs; task.go and read.go, what it sees and changes; finish.go, its end and what becomes of it; route.go, when rows
-// and splits move; enquire.go and waits.go, what takes long; end.go, the end.
+// The client is a router: it hands each message to its state machine, and carries out the effects. A cache.Cache has
+// what the node knows of rows, a flush.Coordinator what it has sent; neither knows the client or the other, and a
+// claim.Queue the units to run. The files follow the way of a unit: dispatch.go, until it runs; task.go and read.go,
+// its reads and changes; finish.go, its end and its flush; route.go, when rows and splits move; enquire.go and
+// waits.go, long waits; end.go, the end.
 //
-// The client refuses to guess: it acts on a commit only when a lane has said it, answers no read with rows whose
-// version it does not know, and waits for nothing without asking, in the end, what became of it. Frames from other
-// nodes have passed package validate; what a lane or controller cannot say all the same, such as that it grants a
-// lease which nobody asked for, is a breach, and ends the job by a wire.Complaint that names the sender (end.go).
+// The client refuses to guess: it acts on a commit only when a lane has reported it, answers no read with rows of
+// unknown version, and asks about every wait that lasts. Frames from other nodes have passed package validate. A
+// message that is invalid all the same, such as a lease that the client did not ask for, is a protocol violation: it
+// ends the job by a wire.Complaint that names the sender (end.go).
 package client
 
 import (
@@ -48,9 +48,8 @@ import (
 // Options are a client's own settings, apart from its job's.
 type Options struct {
 	Limits Limits
-	// KeySeed places keys in indexes (keys.Index). Those who make the data must not know it: they could choose keys
-	// that fall on one place, each of which costs a walk over all before. It changes nothing that is seen. 0 is known
-	// to all.
+	// KeySeed places keys in indexes (keys.Index). The makers of the data must not know it: they could choose keys that
+	// collide, each of which costs a walk over all earlier ones. It changes no result. 0 is known to all.
 	KeySeed uint64
 	// Borrow lets tasks read tables with a barrier in the memory of the lanes of this node, instead of in copies. The
 	// shell delivers messages of a node as they are, without a codec.
@@ -65,8 +64,8 @@ type config struct {
 	Incarnation uint32 // which process of the node it is in
 }
 
-// Limits are what a client bounds by itself. Each field is 0, for the default, or less than that, which costs time
-// and changes no result: tests make them small, to reach them.
+// Limits are what a client bounds by itself. Each field is 0, for the default, or less than that, which costs time and
+// changes no result: tests make them small, to reach them.
 type Limits struct {
 	// Retained is how many flushes a split may be ahead of what its reads see; its next task waits then. By default
 	// 64, since a pin has a bit for each.
@@ -77,8 +76,8 @@ type Limits struct {
 	// Unread is how often a subscription's rows may come after the last read before it is given up, by default 4; and
 	// the debt of a subscription to keys, in units of these. Smaller asks more often, larger sends more for nothing.
 	Unread int
-	// DeferrableValues is how many values a flush may have whose record waits for its clock, by default 65,536: lanes
-	// hold it until then, so that large ones would fill their memory.
+	// DeferrableValues limits the values of a flush with a record that waits for its clock, by default 65,536: lanes
+	// hold the flush until then, and large ones would fill their memory.
 	DeferrableValues int
 	// LeasedValues is how many values of leases of other nodes wait to leave with a clock, by default 16 million: 64
 	// MB.
@@ -96,7 +95,7 @@ const (
 	leasedMost     = 16 << 20
 )
 
-// orDefault is the limits as they apply.
+// orDefault returns the limits with their defaults.
 func (l Limits) orDefault() Limits {
 	if l.Retained <= 0 || l.Retained > retainedMax {
 		l.Retained = retainedMax
@@ -141,23 +140,22 @@ func (fx *Effects) Reset() {
 //   - A unit runs once, however often it is dispatched: TestAUnitIsRunOnce, claim.Queue.
 //   - No task begins while a lane has no room (TestAFullLaneStopsNewTasks), nor after one that has failed, whose
 //     updates it would miss (planted: failure-ignored).
-//   - Whatever is waited for is asked after, named, and given up: TestLostQuestionEndsJob,
-//     TestSilentLaneEndsJob, P8 of the simulation.
-//   - Of eras other than its own and of terms that are over nothing is taken: TestOtherErasAreNothing,
-//     TestALowerTermIsNotObeyed.
+//   - Every long wait is asked about, named, and given up: TestLostQuestionEndsJob, TestSilentLaneEndsJob, P8 of the
+//     simulation.
+//   - Messages of other eras and of ended terms have no effect: TestOtherErasAreNothing, TestALowerTermIsNotObeyed.
 //
-// Memory: a task for each split that runs here, whose deltas are those of one unit, or of one clock for tables with a
-// barrier; and what cache.Cache and flush.Coordinator say.
+// Memory: a task for each split that runs here, with the deltas of one unit, or of one clock for tables with a barrier;
+// in addition the memory of cache.Cache and flush.Coordinator.
 //
 // It has no lock: one goroutine at a time calls it, except that tasks read what they have pinned and write their own
 // deltas meanwhile.
 //
-// Turned down: sub-machines that call each other, or the client. A message would then be half done in one while
-// another looks at it; now each step of one ends before the next begins.
+// Rejected: sub-machines that call each other, or the client. A message would then be half done in one while another
+// looks at it; now each step of one ends before the next begins.
 type Client struct {
 	// cfg has the job's first route, by which tasks divide tables without a lock: how they are cut never changes.
 	cfg   config
-	now   core.Job // its route is that of now, by which everything is sent
+	now   core.Job // with the current route, by which everything is sent
 	cache *cache.Cache
 	flush *flush.Coordinator
 	pools *delta.Pools
@@ -189,7 +187,7 @@ type partition struct {
 	additive bool // its rule adds, so that own deltas may be laid over (read-my-writes)
 }
 
-// New makes the client of a node, whose address in the job is self.
+// New makes the client of a node. self is its address in the job.
 func New(job core.Job, self wire.Address, opt Options) *Client {
 	cfg := config{job, opt, self, job.Incarnation(self)}
 	cfg.Tables = slices.Clone(cfg.Tables) // staleness may change
@@ -205,7 +203,7 @@ func New(job core.Job, self wire.Address, opt Options) *Client {
 		partitions: make([]partition, first.Partitions()), tasks: make([]*Task, first.Splits()),
 		enquiries: enquiries{self: self, process: cfg.Incarnation, times: cfg.Times},
 		closing:   closing{self: self, controller: cfg.Controller}}
-	for ref := range first.All() {
+	for ref := range first.Each() {
 		n, s := first.Number(ref), &cfg.Tables[ref.Table]
 		begin, end := first.Cut(ref.Table).Rows(ref.Partition)
 		r, _ := rule.For(s)
@@ -220,8 +218,8 @@ func New(job core.Job, self wire.Address, opt Options) *Client {
 	return c
 }
 
-// setBarriers marks the partitions of tables whose clocks become visible as a whole. A driver may change a table's
-// staleness while no task is out (coord.Dispatcher.SetStaleness), so that tasks look at the marks without a lock.
+// setBarriers marks the partitions of tables with clocks that become visible as a whole. A driver may change a table's
+// staleness only while no task is out (coord.Dispatcher.SetStaleness), so tasks read the marks without a lock.
 func (c *Client) setBarriers() {
 	c.barriers = false
 	for i := range c.partitions {
@@ -275,9 +273,9 @@ func (c *Client) carry(fx *Effects) {
 	c.wake(fx)
 }
 
-// Deliver takes one message that has arrived. What is of another era, of a controller that has been replaced, or
-// comes behind the end is dropped here, so that no handler asks; messages from controllers that were not heard before
-// get the complaint again, which the one before has perhaps told nobody.
+// Deliver takes one message that has arrived. It drops messages of another era, of a replaced controller, and after the
+// end, so that no handler asks. A controller that was not heard before gets the complaint again: the previous one has
+// perhaps not passed it on.
 func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 	fx.Era = c.cfg.Era
 	if !e.IsOfEra(c.cfg.Era) {
@@ -308,7 +306,7 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 	}
 }
 
-// take gives a message to whom it is for.
+// take passes a message to its handler.
 func (c *Client) take(e wire.Envelope, fx *Effects) {
 	switch m := e.Message.(type) {
 	case *wire.Dispatch:

@@ -258,7 +258,7 @@ func TestAUnitIsRunOnce(t *testing.T) {
 	d.expect("run split 0 clock 2 items [0,1)", "lane 0 of node 0: push flush 2 of node 1, done: 1 results, 0 pairs")
 }
 
-// TestUnitsOfAClockAreRunOnce does what TestAUnitIsRunOnce does for a clock of two consecutive units.
+// TestUnitsOfAClockAreRunOnce repeats TestAUnitIsRunOnce for a clock of two consecutive units.
 func TestUnitsOfAClockAreRunOnce(t *testing.T) {
 	d := newUnitDesk(t)
 	d.dispatchUnits(0, 0, 2)

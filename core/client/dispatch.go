@@ -71,5 +71,5 @@ func (c *Client) startQueued(fx *Effects) {
 	}
 }
 
-// Unit is what the task of a split that is active here runs, or ran last.
+// Unit returns what the task of a split that is active here runs, or ran last.
 func (c *Client) Unit(s bellows.SplitID) bellows.Unit { return c.tasks[s].Unit }

@@ -9,21 +9,22 @@ import (
 	"bellows/link/wire"
 )
 
-// A client ends in one of three ways, and each next one includes the one before:
+// A client ends in one of three ways, and each next one includes the previous one:
 //
-//   - failed: a task has returned an error. No other task begins, which would miss its updates; those that run
-//     finish, and their flushes leave.
-//   - broken: it was sent what cannot be (breach), or waits for what does not come (giveUp). Only End is taken still.
-//   - ended: the controller has said End. It is passed on to every lane behind all that was pushed, so that a lane
-//     which has heard it from everybody has all that clients have sent, and the audit adds up (docs/decisions/0006;
-//     planted: end-not-passed-on). Then the client says its last word, its counts, and nothing more.
+//   - failed: a task has returned an error. No other task begins, because it would miss that task's updates; tasks that
+//     run finish, and their flushes leave.
+//   - broken: it received an invalid message (breach), or waits for something that does not come (giveUp). It still
+//     takes End, and nothing else.
+//   - ended: the controller has sent End. The client passes it on to every lane after all its pushes. A lane that has
+//     it from every client thus has all that clients have sent, and the audit adds up (docs/decisions/0006; planted:
+//     end-not-passed-on). Then the client sends its counts, and nothing more.
 //
-// The first complaint is kept and said to each controller that follows, since the one before has perhaps told nobody
-// (TestEachControllerHearsWhyClientStopped), and so is the last word. An end that was no finish is such a
-// complaint: where the process of the one before died in the midst of it, this client may be the only one who was
-// told (TestOnlyHearerOfEndAnnouncesIt; planted: end-kept-to-oneself).
+// The client keeps its first complaint and repeats it to each controller that follows, since the previous one has
+// perhaps passed it to no node (TestEachControllerHearsWhyClientStopped). It repeats its counts in the same way. An end
+// that is not a finish is such a complaint: if the previous controller's process died while it announced the end, this
+// client may be the only one that knows (TestOnlyHearerOfEndAnnouncesIt; planted: end-kept-to-oneself).
 //
-// Turned down: to count as sent only what was acknowledged as held, since the acknowledgement may be under way too
+// Rejected: to count as sent only what was acknowledged as held, since the acknowledgement may also be under way
 // (0006).
 
 // closing is how far the client is on its way to the end.
@@ -31,8 +32,8 @@ type closing struct {
 	self, controller wire.Address
 
 	failed    bool         // a task ended in an error: no other begins, since it would miss that one's updates
-	broken    bool         // a role sent what cannot be: only the end counts any more
-	complaint wire.Message // why the client does not go on, as the controller was told; nil: it does
+	broken    bool         // a role sent an invalid message: only the end counts any more
+	complaint wire.Message // why the client stopped, as reported to the controller; nil: it continues
 	ended     *wire.End
 	passed    []wire.Address // lanes to which the end was passed on
 	parting   []wire.Address // lanes that leave and from which something is to come yet
@@ -45,7 +46,7 @@ func (c *closing) judge(err error, from wire.Address, fx *Effects) {
 	}
 }
 
-// breach ends the client's work: what it was sent cannot be.
+// breach ends the client's work because of an invalid message.
 func (c *closing) breach(from wire.Address, fx *Effects, format string, args ...any) {
 	what := fmt.Sprintf(format, args...)
 	reason := fmt.Sprintf("node %d cannot go on with what %v sent: %s", c.self.Node, from, what)
@@ -72,7 +73,7 @@ func (c *closing) stop(why wire.Message, fx *Effects) {
 	}
 }
 
-// complain tells the controller why the client does not go on.
+// complain reports to the controller why the client stopped.
 func (c *closing) complain(m wire.Message, fx *Effects) {
 	if c.complaint == nil {
 		c.complaint = m
@@ -80,8 +81,7 @@ func (c *closing) complain(m wire.Message, fx *Effects) {
 	fx.Send(c.self, c.controller, m)
 }
 
-// complainAgain tells a controller that follows another why the client does not go on (planted:
-// complaint-not-repeated).
+// complainAgain reports to a controller that follows another why the client stopped (planted: complaint-not-repeated).
 func (c *closing) complainAgain(fx *Effects) {
 	if planted.On("complaint-not-repeated") {
 		return
@@ -113,8 +113,8 @@ func (c *Client) end(m *wire.End, fx *Effects) {
 	c.lastWord(fx)
 }
 
-// endAgain says the last word to another controller, too, and passes the end on to lanes of which that has heard
-// since.
+// endAgain sends the counts to another controller as well, and passes the end on to lanes that this controller has
+// heard of since.
 func (c *Client) endAgain(m *wire.End, fx *Effects) {
 	if m.Term > c.ended.Term && !planted.On("last-word-not-repeated") {
 		c.ended = m
@@ -148,8 +148,8 @@ func (c *Client) takeLeave(m *wire.Route, fx *Effects) {
 	}
 }
 
-// part says End to lanes that leave and of which nothing is expected any more, so that nothing comes to them either
-// (server.Lane says what for; TestLeavingLaneIsPartedAfterItsAnswer).
+// part sends End to lanes that leave and owe no more answers, so that nothing is sent to them either (server.Lane gives
+// the reason; TestLeavingLaneIsPartedAfterItsAnswer).
 func (c *Client) part(fx *Effects) {
 	c.parting = slices.DeleteFunc(c.parting, func(who wire.Address) bool {
 		if lane := slices.Index(c.lanes, who); lane >= 0 && c.expects(lane) {
@@ -165,8 +165,8 @@ func (c *Client) expects(lane int) bool {
 	return c.enquiries.lanes[lane].open > 0 || c.cache.Expects(lane) || c.flush.Expects(lane)
 }
 
-// leave ends the client if the route has no place for it any more: it runs no split, and all that it sent has a
-// number. Its last word goes to its heir.
+// leave ends the client if the route has no place for it any more: it runs no split, and all that it sent has a number.
+// Its counts go to its successor.
 func (c *Client) leave(changes []bellows.Control, fx *Effects) {
 	for i := range changes {
 		if who, removed := c.now.Route.Removed(changes[i]); removed && who == c.cfg.Self && !c.broken {
@@ -194,7 +194,7 @@ func (c *Client) audited() wire.Counts {
 	return counts
 }
 
-// Removed reports whether the client takes part no more: its last word is its heir's.
+// Removed reports whether the client takes part no more: its successor has its counts.
 func (c *closing) Removed() bool { return c.ended != nil && c.ended.Term == 0 }
 
 // Ended returns the controller's last word, or nil.

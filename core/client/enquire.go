@@ -13,23 +13,22 @@ import (
 	"bellows/link/wire"
 )
 
-// A wait at a lane ends, whatever becomes of the question. When it has lasted for half of the time after which it is
-// named, the client asks the lane what it has of it, and again while it lasts (wire.Inquiry). Answers come in order,
-// so there are three cases:
+// A wait at a lane ends, even if the question is lost. When it has lasted for half of the time after which it is named,
+// the client asks the lane about it, and again while it lasts (wire.Inquiry). Answers come in order, so there are three
+// cases:
 //
-//   - The lane has it, and says what it is behind. That has an end: a task that computes, which may take Times.Task;
-//     or a record, which the controller makes as soon as it can, and it gives a job up in which none has been made
-//     for so long.
+//   - The lane has it, and reports what it waits for. That ends: a task that computes may take Times.Task; the
+//     controller makes a record as soon as it can, and gives up a job without a record for so long.
 //   - The lane has nothing of it, and the client still waits: the question or its answer is lost. The job ends at
 //     once (TestLostQuestionEndsJob; planted: loss-overlooked).
 //   - The lane says nothing at all for Times.Answer. The job ends then (TestSilentLaneEndsJob; planted:
 //     silence-accepted).
 //
-// So no wait needs a deadline that guesses how long others compute (TestWaitForSlowTaskContinues). What waits for a
-// route is not asked after: no lane has it (route.go).
+// So no wait needs a deadline that guesses how long others compute (TestWaitForSlowTaskContinues). The client does not
+// ask about parts that wait for a route: no lane has them (route.go).
 //
-// Turned down: a deadline for each question, which would have to be longer than all tasks that may come before it;
-// and asking the question itself again, which a lane would answer twice.
+// Rejected: a deadline for each question, which would have to be longer than all tasks that may come before it; and
+// asking the question itself again, which a lane would answer twice.
 
 // enquiry is what a client has asked a lane of its waits.
 type enquiry struct {
@@ -48,9 +47,9 @@ type enquiries struct {
 	lanes           []enquiry      // by the lane's number
 	open            int            // inquiries under way, of all lanes
 	nowMillis       int64          // the time of the last tick
-	routeless       int64          // milliseconds for which something has waited for a route
-	computing       bellows.Unit   // the unit that the controller was told last to compute for long
-	computingMillis int64          // when it was told
+	routeless       int64          // milliseconds since something began to wait for a route
+	computing       bellows.Unit   // the unit that was last reported to compute for long
+	computingMillis int64          // when it was reported
 }
 
 // tick takes the time, and returns how much of it since the last tick counts for a wait: the node may have slept.
@@ -135,8 +134,8 @@ func (e *enquiries) answered(a wire.Address) (lane int, asked bool) {
 	return lane, true
 }
 
-// takeStanding learns what a lane has of the waits that it was asked about. What has been answered meanwhile is not
-// waited for any more, and is ignored.
+// takeStanding takes a lane's report on the waits that it was asked about. It ignores those that have been answered
+// meanwhile.
 func (c *Client) takeStanding(m *wire.Standing, from wire.Address, fx *Effects) {
 	if m.Incarnation != c.cfg.Incarnation { // for the process before this one
 		return

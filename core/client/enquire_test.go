@@ -227,7 +227,7 @@ func TestRestOfStalePushWaitsForClock(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
 	d.push(delta{0, 1, 1}, delta{1, 3, 4})
-	r.tell(r.addLane)
+	r.announce(r.addLane)
 	id := d.sent[0].Flush
 	d.deliver(lanes[0], &wire.Held{Flush: id, Pairs: []wire.Pair{pairAt(0, 0, 1)}})
 	d.deliver(lanes[0], &wire.Stale{Route: 1, Flush: id, Pairs: []wire.Pair{pairAt(1, 0, 1)}})

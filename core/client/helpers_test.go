@@ -93,7 +93,7 @@ func (d *desk) run(deltas ...delta) {
 	d.finish(0)
 }
 
-// push does what run does; it drops what the client says, and returns the name of the flush that has left.
+// push works as run, drops the client's messages, and returns the name of the flush that has left.
 func (d *desk) push(deltas ...delta) bellows.FlushID {
 	d.run(deltas...)
 	d.said()
@@ -108,7 +108,7 @@ func (d *desk) miss(s bellows.SplitID, tab bellows.TableID, first, end bellows.R
 	}
 }
 
-// ask does what miss does; it drops the question that the client asks.
+// ask works as miss, and drops the question that the client asks.
 func (d *desk) ask(s bellows.SplitID, tab bellows.TableID, first, end bellows.RowID) {
 	d.t.Helper()
 	d.miss(s, tab, first, end)
@@ -277,8 +277,8 @@ func newRoads(d *desk) *roads {
 	return &roads{route.Spread(deskTables(), 2, lanes, []bellows.NodeID{1}), d}
 }
 
-// tell lets the controller tell the client of changes.
-func (r *roads) tell(changes ...func() bellows.Control) {
+// announce delivers the controller's route with some changes to the client.
+func (r *roads) announce(changes ...func() bellows.Control) {
 	var list []bellows.Control
 	for _, c := range changes {
 		list = append(list, r.next(c()))

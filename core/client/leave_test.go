@@ -18,7 +18,7 @@ func TestLeavingLaneIsPartedAfterItsAnswer(t *testing.T) {
 	d.finish(0)
 	d.ask(1, 0, 5, 6)
 	id := d.sent[0].Flush
-	r.tell(r.addLane, r.move(0, 1, laneAdded), r.move(1, 1, laneAdded), func() bellows.Control { return r.RemoveLane(lanes[1], lanes[0]) })
+	r.announce(r.addLane, r.move(0, 1, laneAdded), r.move(1, 1, laneAdded), func() bellows.Control { return r.RemoveLane(lanes[1], lanes[0]) })
 	d.expect("")
 	d.deliver(lanes[1], &wire.Stale{Route: 4, Request: 1})
 	d.expect("lane 0 of node 2: pull t0/p1 [] after commit 0 clock -1")
@@ -34,7 +34,7 @@ func TestEmptyFlushGoesToStayingLane(t *testing.T) {
 	r := newRoads(d)
 	d.run()
 	d.expect("lane 0 of node 0: push flush 1 of node 1, done: 1 results, 0 pairs")
-	r.tell(r.addLane, r.move(0, 0, laneAdded), r.move(1, 0, laneAdded), func() bellows.Control { return r.RemoveLane(lanes[0], lanes[1]) })
+	r.announce(r.addLane, r.move(0, 0, laneAdded), r.move(1, 0, laneAdded), func() bellows.Control { return r.RemoveLane(lanes[0], lanes[1]) })
 	d.expect("lane 1 of node 0: push flush 1 of node 1, done: 1 results, 0 pairs", "lane 0 of node 0: *wire.End")
 	if m := d.sent[1]; !m.Again || len(m.Done.Results) != 1 {
 		t.Errorf("sent again is %+v", m)
@@ -52,7 +52,7 @@ func TestResentPushOfLeaverKeepsMemory(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
 	d.push()
-	r.tell(r.addLane, r.move(0, 0, laneAdded), r.move(1, 0, laneAdded), func() bellows.Control { return r.RemoveLane(lanes[0], lanes[1]) })
+	r.announce(r.addLane, r.move(0, 0, laneAdded), r.move(1, 0, laneAdded), func() bellows.Control { return r.RemoveLane(lanes[0], lanes[1]) })
 	again := d.fx.Envelopes[0].Message.(*wire.Push)
 	d.said()
 	id := again.Flush
@@ -70,12 +70,12 @@ func TestResentPushOfLeaverKeepsMemory(t *testing.T) {
 func TestLeavingClientSendsCountsToSuccessor(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
-	r.tell(func() bellows.Control { return r.AddClient(2) }, func() bellows.Control { return r.MoveSplit(0, 2) }, func() bellows.Control { return r.MoveSplit(1, 2) })
+	r.announce(func() bellows.Control { return r.AddClient(2) }, func() bellows.Control { return r.MoveSplit(0, 2) }, func() bellows.Control { return r.MoveSplit(1, 2) })
 	d.said()
 	if d.Removed() {
 		t.Error("it is removed")
 	}
-	r.tell(r.addLane, r.move(0, 1, laneAdded), r.move(1, 1, laneAdded),
+	r.announce(r.addLane, r.move(0, 1, laneAdded), r.move(1, 1, laneAdded),
 		func() bellows.Control { return r.RemoveLane(lanes[1], lanes[0]) }, func() bellows.Control { return r.RemoveClient(1, lanes[0]) })
 	d.expect("lane 1 of node 0: *wire.End", "lane 0 of node 0: *wire.Closed")
 	if !d.Removed() || d.Ended() == nil {

@@ -45,7 +45,7 @@ func TestReadAfterMoveAsksNewOwner(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
 	readTwice(d)
-	r.tell(r.addLane, r.move(0, 0, laneAdded))
+	r.announce(r.addLane, r.move(0, 0, laneAdded))
 	d.expect("")
 	d.start(2, 0, 0)
 	d.miss(0, 0, 0, 4)

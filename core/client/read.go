@@ -16,13 +16,13 @@ func (c *Client) Read(t *Task, tab bellows.TableID, first, end bellows.RowID, fx
 	return c.asked(c.cache.Read(&t.reader, tab, first, end, &fx.Outbox), fx)
 }
 
-// ReadRows does what Read does for any rows, ascending.
+// ReadRows works like Read, for any rows, ascending.
 func (c *Client) ReadRows(t *Task, tab bellows.TableID, rows []bellows.RowID, fx *Effects) bool {
 	fx.Era = c.cfg.Era
 	return c.asked(c.cache.ReadRows(&t.reader, tab, rows, &fx.Outbox), fx)
 }
 
-// ReadKeys does what Read does for the rows of the keys that the task has grouped.
+// ReadKeys works like Read, for the rows of the keys that the task has grouped.
 func (c *Client) ReadKeys(t *Task, fx *Effects) bool {
 	fx.Era = c.cfg.Era
 	return c.asked(c.cache.ReadKeys(&t.reader, &fx.Outbox), fx)
@@ -43,7 +43,7 @@ func (c *Client) Prefetch(t *Task, tab bellows.TableID, first, end bellows.RowID
 	c.cache.Prefetch(&t.reader, tab, first, end, &fx.Outbox)
 }
 
-// PrefetchKeys does what Prefetch does for the rows of the keys that the task has grouped.
+// PrefetchKeys works like Prefetch, for the rows of the keys that the task has grouped.
 func (c *Client) PrefetchKeys(t *Task, fx *Effects) {
 	fx.Era = c.cfg.Era
 	c.cache.PrefetchKeys(&t.reader, &fx.Outbox)

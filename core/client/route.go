@@ -10,23 +10,23 @@ import (
 	"bellows/vec"
 )
 
-// A client goes by the route that the controller has told it last. Three may be ahead of it or behind:
+// A client uses the last route that the controller has sent. Three cases need care:
 //
-//   - A lane that knows a newer route refuses what is another's by that (wire.Stale). What was refused waits for that
-//     route, and is then made again at the owner that there is: a question as a new one, the parts of a flush under
-//     its own name. Nothing is asked again by the route by which it was refused (TestStaleRequestsWaitForRoute).
-//   - The controller refuses a done likewise, in all pairs that have another owner. The parts are sent to the new
-//     one, which says that it holds them even if they came to it with the partition (TestAStaleDoneIsDoneAgain).
-//   - A lane that is behind keeps what it is asked, since that says by which route; the client knows nothing of it.
+//   - A lane that knows a newer route refuses what that route gives to another lane (wire.Stale). The client waits for
+//     that route, and then sends to the current owner: a question as a new one, the parts of a flush under its name.
+//     Nothing is asked again by the route that was refused (TestStaleRequestsWaitForRoute).
+//   - The controller refuses a done in the same way, for all pairs with another owner. The parts are sent to the new
+//     owner, which reports that it holds them even if they came to it with the partition (TestAStaleDoneIsDoneAgain).
+//   - A lane with an older route keeps the request, since that names its route; the client does not notice.
 //
-// Another controller says the whole route once more, which may be the one that there is (TestARouteIsToldAgain). An
-// older one ends the job: whoever said the newer has recorded it before (TestRouteWithoutRecordEndsJob).
+// Another controller sends the whole route once more, which may be the current one (TestARouteIsToldAgain). An older
+// route ends the job: the newer one was recorded before it was sent (TestRouteWithoutRecordEndsJob).
 //
-// Turned down: to ask the controller for the route, which is under way already, since a record that makes a route and
-// the word to clients leave in one step; and to send to the owner that a refusal names, by which a client would go by
-// two routes at once (docs/decisions/0031).
+// Rejected: to ask the controller for the route, which is under way already, since the record of a route and the
+// message to clients leave in one step; and to send to the owner that a refusal names, because the client would then
+// use two routes at once (docs/decisions/0031).
 
-// takeRoute goes by another route from now on. What waited for it is made again before a new task begins.
+// takeRoute switches to another route. Requests that waited for it are made again before a new task begins.
 func (c *Client) takeRoute(m *wire.Route, fx *Effects) {
 	next, err := c.now.Route, error(nil)
 	switch {
@@ -69,8 +69,8 @@ func (c *Client) takeRoute(m *wire.Route, fx *Effects) {
 	c.leave(m.Changes, fx)
 }
 
-// followed makes up for what a controller that another has followed took with it, whose process may be gone: what is
-// done is said again, and what was refused waits for no route that the one before has told nobody else of
+// followed repeats what a previous controller may have lost, since its process may be gone: dones are sent again, and
+// refused parts no longer wait for a route that the previous controller has sent to no other node
 // (TestUnrecordedRouteIsNotAwaited; planted: lost-route-awaited).
 func (c *Client) followed(fx *Effects) {
 	until := c.now.Route.Version()

@@ -18,7 +18,7 @@ import (
 func TestPullsAndPushesUseCurrentRoute(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
-	r.tell(r.addLane, r.move(0, 0, laneAdded))
+	r.announce(r.addLane, r.move(0, 0, laneAdded))
 	d.start(0, 0, 0, 1)
 	d.read(0, 0, 0, 8)
 	d.expect("lane 1 of node 0: pull t0/p1 [] after commit 0 clock -1", "lane 0 of node 2: pull t0/p0 [] after commit 0 clock -1")
@@ -32,9 +32,9 @@ func TestPullsAndPushesUseCurrentRoute(t *testing.T) {
 	d.said()
 	d.deliver(lanes[0], &wire.Granted{Request: 3, Pair: pairAt(1, 0, 1), Mode: wire.Shared, Values: make([]float32, 4)})
 	d.said()
-	r.tell(r.move(1, 0, laneAdded))
+	r.announce(r.move(1, 0, laneAdded))
 	d.finish(1)
-	d.expect("lane 0 of node 0: *wire.Release", // to who has given it
+	d.expect("lane 0 of node 0: *wire.Release", // to the lane that gave it
 		"lane 0 of node 2: push flush 1 of node 1 t0/p0 [1][1] of splits 1<<0, done: 1 results, 1 pairs")
 	if d.sent[0].Route != 3 {
 		t.Errorf("it pushes by route %d", d.sent[0].Route)
@@ -93,9 +93,9 @@ func TestStaleRequestsWaitForRoute(t *testing.T) {
 		d.lease(0, bellows.PartitionRef{Table: 1}, wire.Shared)
 		d.said()
 		tell := func() {
-			r.tell(r.addLane)
+			r.announce(r.addLane)
 			d.expect("") // not the one that is waited for
-			r.tell(r.move(0, 0, laneAdded), r.move(1, 0, laneAdded))
+			r.announce(r.move(0, 0, laneAdded), r.move(1, 0, laneAdded))
 		}
 		if first {
 			tell()
@@ -152,7 +152,7 @@ func TestAStaleDoneIsDoneAgain(t *testing.T) {
 	if w := d.Waits(); w.Pushes != 1 {
 		t.Errorf("%+v: a flush that is not held is counted as held", w)
 	}
-	r.tell(r.addLane, r.move(0, 1, laneAdded))
+	r.announce(r.addLane, r.move(0, 1, laneAdded))
 	d.expect("lane 0 of node 2: push flush 1 of node 1 t0/p1 [1][2] of splits 0<<0, done: 1 results, 2 pairs")
 	d.deliver(laneAdded, &wire.Held{Flush: id, Pairs: []wire.Pair{pairAt(0, 1, 2)}})
 	again := done()
@@ -193,12 +193,12 @@ func TestAStaleDoneOfOneLane(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
 	id := d.push(delta{0, 1, 1}, delta{1, 1, 2})
-	r.tell(r.addLane, r.move(1, 0, laneAdded))
+	r.announce(r.addLane, r.move(1, 0, laneAdded))
 	d.expect("") // all may be well
 	d.deliver(controller, &wire.Stale{Route: 2, Flush: id, Pairs: []wire.Pair{pairAt(1, 0, 1)}})
 	d.expect("lane 0 of node 2: push flush 1 of node 1 t1/p0 [1][2] of splits 0<<0, done: 1 results, 2 pairs")
 	d.deliver(laneAdded, &wire.Held{Flush: id, Pairs: []wire.Pair{pairAt(1, 0, 2)}})
-	d.expect("") // the rest is held, though nobody has said so to this client
+	d.expect("") // the rest is held, though no lane has reported that to this client
 	d.deliver(lanes[0], &wire.Held{Flush: id})
 	d.expect("the controller: done flush 1 of node 1: 1 results, 2 pairs")
 }
@@ -246,7 +246,7 @@ func TestAMoveEndsASubscription(t *testing.T) {
 	if n := len(d.pulls); n != 2 {
 		t.Fatalf("%d questions: the third read does not wait for what comes unasked", n)
 	}
-	r.tell(r.addLane, r.move(0, 0, laneAdded))
+	r.announce(r.addLane, r.move(0, 0, laneAdded))
 	d.expect("lane 0 of node 2: pull t0/p0 [] after commit 0 clock 1")
 	if q := d.pulls[2]; !q.Parts[0].Subscribe || q.Parts[0].Generation != 2 {
 		t.Errorf("it asks %+v", q)
@@ -273,7 +273,7 @@ func TestAClientBeginsWithoutSplits(t *testing.T) {
 	r.next(r.move(1, 0, laneAdded)())
 	r.next(r.AddClient(1))
 	d.deliver(controller, &wire.Route{Version: 3, Changes: r.Whole(), Begin: &wire.Begin{Commit: 9, Complete: make([]bellows.Clock, 2), Staleness: []int32{0, 5}}})
-	r.tell(func() bellows.Control { return r.MoveSplit(1, 1) })
+	r.announce(func() bellows.Control { return r.MoveSplit(1, 1) })
 	d.dispatch(7, 9, 1)
 	d.expect("run split 1 clock 7 items [0,1)")
 	d.read(1, 1, 0, 4)
@@ -282,9 +282,9 @@ func TestAClientBeginsWithoutSplits(t *testing.T) {
 	d.tasks[1].AddRow(1, 0, []float32{1})
 	d.said()
 	d.end(1)
-	r.tell(func() bellows.Control { return r.MoveSplit(1, 3) })
+	r.announce(func() bellows.Control { return r.MoveSplit(1, 3) })
 	d.expect("")
-	d.Computes(1, 10_000_000, &d.fx) // its goroutine ends yet, and the time is told
+	d.Computes(1, 10_000_000, &d.fx) // its goroutine is still ending, and the time is reported
 	d.expect("")
 	d.deliver(laneAdded, committed(wire.Commitment{Flush: d.sent[0].Flush, Commit: 10}))
 	d.expectWaits(0)
@@ -319,7 +319,7 @@ func TestRouteWithoutRecordEndsJob(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
 	recorded := r.Route
-	r.tell(r.addLane)
+	r.announce(r.addLane)
 	d.deliver(controller, &wire.Route{Version: recorded.Version(), Changes: recorded.Whole(), Begin: &wire.Begin{Complete: make([]bellows.Clock, 2), Staleness: []int32{0, -1}}})
 	d.expect("the controller: failed: the controller of now knows 0 records and route 0, and the one before has told of 0 and route 1: a decision is lost")
 }
@@ -334,19 +334,19 @@ func TestMissingRecordEndsJob(t *testing.T) {
 	d.expect("the controller: failed: the controller of now knows 2 records and route 0, and the one before has told of 3 and route 0: a decision is lost")
 }
 
-// TestRoutesThatCannotBe are protocol violations.
+// TestRoutesThatCannotBe checks that invalid routes are protocol violations.
 func TestRoutesThatCannotBe(t *testing.T) {
 	for name, say := range map[string]func(d *desk, r *roads){
 		"a version is missing": func(d *desk, r *roads) {
 			r.next(r.addLane())
-			r.tell(func() bellows.Control { return r.AddClient(9) })
+			r.announce(func() bellows.Control { return r.AddClient(9) })
 		},
 		"a whole that lacks something": func(d *desk, r *roads) {
 			d.deliver(controller, &wire.Route{Version: 1, Changes: r.Whole()[1:], Begin: &wire.Begin{Staleness: make([]int32, 2)}})
 		},
-		"a split goes of which a task is out": func(d *desk, r *roads) {
+		"a split with a task moves": func(d *desk, r *roads) {
 			d.start(0, 0, 0)
-			r.tell(func() bellows.Control { return r.AddClient(9) }, func() bellows.Control { return r.MoveSplit(0, 9) })
+			r.announce(func() bellows.Control { return r.AddClient(9) }, func() bellows.Control { return r.MoveSplit(0, 9) })
 		},
 		"a lane refuses what it was not sent": func(d *desk, r *roads) {
 			d.push(delta{0, 1, 1})
@@ -372,7 +372,7 @@ func TestNewOwnersRowsWaitForPreviousOwner(t *testing.T) {
 		d.start(1, 0, 0)
 		d.tasks[0].AddRow(1, 0, []float32{5})
 		d.end(0)
-		r.tell(r.addLane, r.move(1, 0, laneAdded))
+		r.announce(r.addLane, r.move(1, 0, laneAdded))
 		d.said()
 		d.miss(0, 1, 0, 1)
 		d.expect("lane 0 of node 2: pull t1/p0 [] after commit 0 clock -1")
@@ -407,7 +407,7 @@ func TestQuestionAfterFlushWaitsForNoRoute(t *testing.T) {
 	d.tasks[0].AddRow(1, 0, []float32{5})
 	d.end(0)
 	d.ask(0, 1, 0, 1)
-	r.tell(r.addLane, r.move(1, 0, laneAdded))
+	r.announce(r.addLane, r.move(1, 0, laneAdded))
 	d.deliver(lanes[0], &wire.Stale{Route: 2, Request: d.pulls[len(d.pulls)-1].Request})
 	d.said()
 	for now := int64(500); now < 60_000; now += 500 {

@@ -66,7 +66,7 @@ func TestTheLedgerHasWhatLanesWillSee(t *testing.T) {
 	for _, format := range []vec.Format{vec.Float32, vec.Float16, vec.BFloat16} {
 		for tab := range bellows.TableID(3) {
 			clock := bellows.Clock(0)
-			for sample := audit.SampleOf(bellows.PartitionRef{Table: tab}, 0); !sample.Has(clock); clock++ {
+			for sample := audit.SampleOf(bellows.PartitionRef{Table: tab}, 0); !sample.Contains(clock); clock++ {
 			}
 			d := newDeskOf(t, core.Job{Tables: tables, Wire: []vec.Format{format, format, format},
 				Route: route.Spread(tables, 1, lanes[:1], []bellows.NodeID{1})}, client.Options{})

@@ -35,9 +35,9 @@ func newTask(c *Client) *Task {
 	return &Task{client: c, bspDeltas: c.pools.NewSet(), streamDeltas: c.pools.NewSet()}
 }
 
-// View is the rows [first, end) as the task sees them, with its own deltas laid over (read-my-writes). Read must have
-// said that they are there. The slice is read-only and valid until the task ends. It is the cache's own memory where
-// the rows lie in one partition and nothing is to be laid over them.
+// View returns the rows [first, end) as the task sees them, with its own deltas laid over (read-my-writes). Read must
+// have reported that they are here. The slice is read-only and valid until the task ends. It is the cache's own memory
+// if the rows lie in one partition and no delta is laid over them.
 func (t *Task) View(tab bellows.TableID, first, end bellows.RowID) []float32 {
 	if first == end {
 		return nil // of no partition, behind the last row
@@ -102,8 +102,8 @@ func partitionRun(cut table.Cut, rows []bellows.RowID) (p bellows.PartitionID, f
 	return p, first, run
 }
 
-// room is memory of the task's for n values, valid until the task ends: slices that were given before stay, in the
-// arena before this one.
+// room returns memory of the task for n values, valid until the task ends: slices that were given before stay, in the
+// previous arena.
 func (t *Task) room(n int) []float32 {
 	at := len(t.arena)
 	if cap(t.arena)-at < n {
@@ -114,20 +114,21 @@ func (t *Task) room(n int) []float32 {
 	return t.arena[at : at+n : at+n]
 }
 
-// Version is how new what the task sees of a partition is, under a lease if it has one: it has every commit up to
-// one, and every clock up to another of all splits. Read must have said that some of the partition is there, or Lease
+// Version returns the version of a partition that the task sees, under a lease if it has one: every commit up to one,
+// and every clock up to another of all splits. Read must have reported that some of the partition is here, or Lease
 // that it is leased.
 func (t *Task) Version(ref bellows.PartitionRef) wire.Need {
 	return t.reader.Version(t.client.cfg.Route.Number(ref))
 }
 
-// Leased is the slab of a partition that the task holds a lease on; nil: it holds none, or the partition has no rows.
+// Leased returns the slab of a partition that the task holds a lease on; nil: it holds none, or the partition has no
+// rows.
 func (t *Task) Leased(ref bellows.PartitionRef) []float32 {
 	return t.reader.Leased(t.client.cfg.Route.Number(ref))
 }
 
-// overlaid reports whether the task has deltas of its own to lay over a partition's rows. Other rules than additive
-// ones show a split its updates from their commit on, since what they make of a delta is known only there.
+// overlaid reports whether the task has deltas of its own to lay over a partition's rows. Under other rules than
+// additive ones a split sees its updates from their commit on, since only the lane knows their effect.
 func (t *Task) overlaid(n int) bool {
 	p := &t.client.partitions[n]
 	if !p.additive || planted.On("own-updates-forgotten") {
@@ -140,7 +141,7 @@ func (t *Task) overlaid(n int) bool {
 	return open != nil && open.Len() > 0
 }
 
-// open is what the task has added to a partition so far, or nil.
+// open returns the task's deltas for a partition so far, or nil.
 func (t *Task) open(n int) *delta.Buffer {
 	if t.client.partitions[n].barrier {
 		return t.bspDeltas.Find(n)
@@ -192,7 +193,7 @@ func (t *Task) AddRows(tab bellows.TableID, rows []bellows.RowID, deltas []float
 	}
 }
 
-// buffer is the task's deltas for a partition.
+// buffer returns the task's deltas for a partition, and makes them if they are new.
 func (t *Task) buffer(number int) *delta.Buffer {
 	u := &t.streamDeltas
 	if t.client.partitions[number].barrier {
@@ -214,8 +215,8 @@ func (t *Task) Group(tab bellows.TableID, list []bellows.Key) {
 	t.reader.Group(tab, t.client.cfg.Route.Cut(tab), list)
 }
 
-// ViewKey is the row of a key as the task sees it, with its own deltas laid over (read-my-writes). ReadKeys must have
-// said that it is there. The slice is read-only and valid until the task ends.
+// ViewKey returns the row of a key as the task sees it, with its own deltas laid over (read-my-writes). ReadKeys must
+// have reported that it is here. The slice is read-only and valid until the task ends.
 func (t *Task) ViewKey(tab bellows.TableID, key bellows.Key) []float32 {
 	r := t.client.cfg.Route
 	n := r.Number(bellows.PartitionRef{Table: tab, Partition: r.Cut(tab).FindKey(key)})

@@ -11,7 +11,7 @@ import (
 	"bellows/link/wire"
 )
 
-// newUnitDesk returns a desk of a job whose clocks have three items and are up to three units.
+// newUnitDesk returns a desk of a job with clocks of three items and up to three units.
 func newUnitDesk(t *testing.T) *desk {
 	return newDeskOf(t, core.Job{Tables: deskTables(),
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 3} },
@@ -27,7 +27,7 @@ func (d *desk) dispatchUnits(s bellows.SplitID, clock bellows.Clock, n int) {
 	d.deliver(controller, m)
 }
 
-// startUnits does what dispatchUnits does; it drops the client's messages.
+// startUnits works as dispatchUnits, and drops the client's messages.
 func (d *desk) startUnits(s bellows.SplitID, clock bellows.Clock, n int) {
 	d.dispatchUnits(s, clock, n)
 	d.said()
@@ -54,7 +54,8 @@ func TestUnitLeavesWithItsSum(t *testing.T) {
 		if !d.read(0, 0, 0, 4) {
 			t.Fatalf("unit %d does not find the rows in the cache", i)
 		}
-		d.leases(0, bellows.PartitionRef{Table: 1, Partition: 1}, wire.Need{Clock: bellows.NoClock}) // so that it is a flush of its own
+		// so that it leaves in a separate flush
+		d.leases(0, bellows.PartitionRef{Table: 1, Partition: 1}, wire.Need{Clock: bellows.NoClock})
 		d.tasks[0].AddRow(0, 1, []float32{float32(i + 1)})
 		d.tasks[0].AddRow(1, 2, []float32{1})
 		if v := d.tasks[0].View(0, 0, 4); v[1] != 10+float32(i+1) || v[0] != 10 {

@@ -12,13 +12,13 @@ import (
 	"bellows/link/wire"
 )
 
-// Whatever lasts longer than Times.Notice is named, once, with whom it is for and until when (P8 of the simulation):
-// the first task that waits, with how many others do; each flush that some lane does not hold; a route that does not
-// come. By then the lane has been asked what it is behind (enquire.go).
+// A wait that lasts longer than Times.Notice is named once, with its object and its deadline (P8 of the simulation):
+// the first task that waits, with the number of the others; each flush that some lane does not hold; a route that does
+// not come. By then the client has asked the lane what it waits for (enquire.go).
 
-// Waits is what the node waits for, as it is measured (docs/decisions/0021): tasks that wait for a read or a lease,
-// flushes that some lane does not hold yet, and flushes that are held and not yet visible everywhere. Of a flush for
-// one lane, which passes its done on, the client learns that it is held when it is recorded.
+// Waits returns the node's current waits, as they are measured (docs/decisions/0021): tasks that wait for a read or a
+// lease, flushes that some lane does not hold yet, and flushes that are held and not yet visible everywhere. The lane
+// of a flush for one lane passes its done on; the client learns that it is held when it is recorded.
 func (c *Client) Waits() tally.Waits {
 	preparing := c.flush.Preparing()
 	return tally.Waits{Tasks: c.cache.Waiting(), Pushes: preparing, Commits: c.flush.Open() - preparing}
@@ -41,9 +41,9 @@ func (c *Client) Tick(nowMillis int64, fx *Effects) (awakeMillis int64) {
 	return awake
 }
 
-// Computes tells the client which task of the node has computed for longest, and for how long: what others wait for
-// in the end. The controller is told where that is long, and a task that has not ended after Times.Task, nor asked
-// for anything, ends the job (TestOverlongTaskEndsJob).
+// Computes reports which task of the node has computed for longest, and for how long: others may wait for it. The
+// client reports a long time to the controller. A task that has not ended after Times.Task, nor asked for anything,
+// ends the job (TestOverlongTaskEndsJob).
 func (c *Client) Computes(s bellows.SplitID, millis int64, fx *Effects) {
 	if !c.work.Runs(s) { // its task has ended meanwhile, and the split may have gone
 		return
@@ -59,7 +59,7 @@ func (c *Client) Computes(s bellows.SplitID, millis int64, fx *Effects) {
 	}
 }
 
-// computes reports whether the controller is to be told that a unit has computed for long, and notes that it is.
+// computes reports whether the controller must learn that a unit has computed for long, and records that it does.
 func (e *enquiries) computes(u bellows.Unit, millis int64) bool {
 	most := e.times.Notice / 2
 	if millis <= most || u == e.computing && e.nowMillis-e.computingMillis <= most {
@@ -111,10 +111,10 @@ func (e *enquiries) givesUp(w *pending.At, r *route.Route) string {
 	return fmt.Sprintf(", behind commits to come, and gives up after %s without one", task)
 }
 
-// awaitRoute names what waits for a route, and in the end gives it up (TestMissingRouteIsNamed): the controller
-// told this node of the route when it made it, so that a route which does not come means a controller that is lost. The
-// one that follows tells of it when it knows what all lanes hold, which takes as long as it takes to find that another
-// process is lost, and longer than node 0 may be silent.
+// awaitRoute names a wait for a route, and finally gives it up (TestMissingRouteIsNamed). The controller sent the route
+// to this node when it made it, so a route that does not come means a lost controller. The next controller sends it
+// when it knows what all lanes hold. That takes as long as it takes to detect another lost process, and longer than
+// node 0 may be silent.
 func (c *Client) awaitRoute(awake int64, fx *Effects) {
 	what, until := "", bellows.RouteVersion(0)
 	if id, v, awaited := c.flush.AwaitedRoute(); awaited {

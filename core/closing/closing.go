@@ -1,30 +1,28 @@
-// Package closing is how a lane ends, or leaves while its job continues, and what becomes of its counts.
+// Package closing ends a lane, or lets it leave while its job continues, and passes on its counts.
 //
-// The controller says End to every actor. Each client passes it on to every lane, after all that it
-// sent. A lane closes when it has heard both, so that each push that was sent is taken and counted. A
-// lane that closed at the controller's message alone missed pushes that were under way, and the audit did
-// not add up (docs/decisions/0006). The End names clients that are gone, which are not waited for.
+// The controller sends End to every actor. Each client passes it on to every lane, after all that it sent. A lane
+// closes when it has heard both, so that each push that was sent is taken and counted. A lane that closed at the
+// controller's message alone missed pushes that were under way, and the audit did not add up (docs/decisions/0006). The
+// lane does not wait for clients that the End names as gone.
 //
-// A record removes a lane that owns no partition (bellows.RemoveLane). The lane takes no later record.
-// Clients that do not know of it yet still send to it, and are answered as stale. Each sends it an End
-// when it hears of the removal, so that the lane knows when nothing more comes. Its final counts go to
-// its successor, a lane that the record names (its heir), which adds them to its own and confirms that to the
-// controller (wire.Adopted): then the node may go. A lane that is to leave waits for the counts that it
-// is the successor for, and passes them on with its own. So the audit of the job counts lanes that have
-// left, and no controller has to remember them (docs/decisions/0040).
+// A record removes a lane that owns no partition (bellows.RemoveLane). The lane takes no later record. Clients that do
+// not know of it yet still send to it, and are answered as stale. Each sends it an End when it hears of the removal, so
+// that the lane knows when nothing more comes. Its final counts go to its successor, a lane that the record names. The
+// successor adds them to its own and confirms that to the controller (wire.Adopted): then the node may go. A lane that
+// is to leave waits for the counts that it is the successor for, and passes them on with its own. So the audit of the
+// job counts lanes that have left, and no controller has to remember them (docs/decisions/0040).
 //
-// A removed client runs no split: all that it sent has a number, so that its End is not waited for. It
-// sends its own final counts to the successor.
+// A removed client runs no split: all that it sent has a number, and no lane waits for its End. It sends its own final
+// counts to the successor.
 //
-// The caller's duties: AddClient for each client that takes part; TakeEnd for each End; RemoveClient,
-// Leave and Expect for the records that change who takes part; and Ready after each of these, and after
-// whatever else it waits for. When Ready reports true it counts what is left (Count, Drop) and calls
-// Close. When the lane is closed each message goes to TakeAgain, and the state leaves by Send.
+// The caller's duties: AddClient for each client that takes part; TakeEnd for each End; RemoveClient, Leave and Expect
+// for the records that change the members; and Ready after each of these, and after its other waits. When Ready reports
+// true it counts what is left (Count, Drop) and calls Close. When the lane is closed each message goes to TakeAgain,
+// and the state leaves by Send.
 //
-// Turned down: counting as sent only what was acknowledged, because the acknowledgement may be under way,
-// too. Counts in the controller, or in a record, which every lane then keeps for one message. And waiting
-// for the End of a removed client at all lanes, because a client whose connection breaks as its node goes
-// would hold up the end of the job.
+// Rejected: counting as sent only what was acknowledged, because the acknowledgement may be under way as well. Counts
+// in the controller, or in a record, which every lane then keeps for one message. And waiting for the End of a removed
+// client at all lanes, because a client whose connection breaks as its node goes would delay the end of the job.
 package closing
 
 import (
@@ -57,11 +55,11 @@ type Closing struct {
 	over    bool      // the controller or a client has ended the job
 	told    *wire.End // by the controller, last
 	clients []client
-	early   []wire.Address // clients whose End came before the record that adds them
+	early   []wire.Address // clients that sent End before the record that adds them
 
 	removal *bellows.Control  // of this lane, while the job continues; nil: it takes part
-	adopted []bellows.Control // removals of lanes and clients whose counts are among its own
-	owed    []bellows.Control // removals whose counts are still to come
+	adopted []bellows.Control // removals of lanes and clients; their counts are among its own
+	owed    []bellows.Control // removals with counts still to come
 	ahead   []FinalCounts     // that name a newer route than the lane's
 
 	counts wire.Counts
@@ -111,7 +109,7 @@ func (c *Closing) Removed() bool { return c.removal != nil }
 // Adopted returns the removals of lanes and clients whose counts are among the lane's.
 func (c *Closing) Adopted() []bellows.Control { return slices.Clone(c.adopted) }
 
-// End returns the controller's End, for a controller that follows it; nil: there is none.
+// End returns the controller's End, for a controller that follows it; nil: it has not come.
 func (c *Closing) End() *wire.End {
 	if c.told == nil || planted.On("end-unsaid") {
 		return nil
@@ -205,9 +203,9 @@ func (c *Closing) Drop(one *wire.Missed) {
 	c.counts.Ledgers[one.Ref.Table].Dropped += one.Bits
 }
 
-// Close closes the lane, whose counts are final, and sends them: to the controller, or to the successor of
-// a lane that leaves. Missed is what the lane has not held of flushes; a lane that leaves does not know
-// whether they get numbers, and its successor does (TestSuccessorTakesOverMissedPushes).
+// Close closes the lane, makes its counts final, and sends them: to the controller, or to the successor of a lane that
+// leaves. missed has the parts of flushes that the lane has not held; a lane that leaves does not know whether these
+// flushes get numbers, and its successor does (TestSuccessorTakesOverMissedPushes).
 func (c *Closing) Close(missed []wire.Missed, r *route.Route, out *wire.Outbox) {
 	c.closed, c.final = true, copied(c.counts)
 	if c.removal != nil && c.told == nil {

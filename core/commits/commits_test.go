@@ -40,7 +40,7 @@ func newBench(t *testing.T, most int) *bench {
 	b := &bench{t: t, commits: commits.New(self, most)}
 	b.shard = shard.New(shard.Config{Self: self, Tables: tables, Route: r, Cuts: &checkpoint.Giver{},
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }})
-	for ref := range r.All() {
+	for ref := range r.Each() {
 		require.NoError(t, b.shard.Create(ref))
 	}
 	return b
@@ -185,8 +185,8 @@ func TestLeaseEndClosesItsFlush(t *testing.T) {
 	h := b.held(1, false, 0)
 	h.Push.Leases = append(h.Push.Leases, wire.LeaseEnd{Pair: p.Pair(), Values: []float32{5, 6, 7, 8}})
 	b.record(1, false, h)
-	if got := p.State.Read(nil, nil); p.Leases.Out() || !slices.Equal(got, []float32{5, 6, 7, 8}) {
-		t.Errorf("the lease is out: %v; the rows are %v", p.Leases.Out(), got)
+	if got := p.State.Read(nil, nil); p.Leases.Active() || !slices.Equal(got, []float32{5, 6, 7, 8}) {
+		t.Errorf("the lease is out: %v; the rows are %v", p.Leases.Active(), got)
 	}
 	if got := b.messages(); len(got) != 0 {
 		t.Errorf("before the clock it tells %v", got)

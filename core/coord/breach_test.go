@@ -9,7 +9,7 @@ import (
 	"bellows/link/wire"
 )
 
-// ended returns how the job of a desk has ended, after everybody has closed.
+// ended closes all actors, and returns how the job of a desk has ended.
 func (d *desk) ended(t *testing.T) *coord.Outcome {
 	t.Helper()
 	d.closeAll(lanes[0], clients[0], clients[1])
@@ -41,7 +41,7 @@ func TestWorkThatWasNotDispatchedIsRefused(t *testing.T) {
 			t.Errorf("ends with %q after %d commits, want %q", o.Reason, o.Commits, want)
 		}
 		if len(driver.seen) > 0 {
-			t.Errorf("the driver was told %q of a flush that was refused", driver.seen)
+			t.Errorf("the driver received %q of a flush that was refused", driver.seen)
 		}
 	}
 }
@@ -58,7 +58,7 @@ func TestPartOfTaskDoesNotCompleteIt(t *testing.T) {
 	m.Append(bellows.Unit{Items: bellows.Range{End: 1}}, []float64{1})
 	d.deliver(clients[0], m)
 	if o := d.ended(t); !strings.Contains(o.Reason, "clock 0 items [0,1) was not dispatched") || len(driver.seen) > 0 {
-		t.Errorf("ends with %q, and the driver was told %q", o.Reason, driver.seen)
+		t.Errorf("ends with %q, and the driver received %q", o.Reason, driver.seen)
 	}
 }
 
@@ -90,8 +90,8 @@ func TestABreachEndsTheJob(t *testing.T) {
 	}
 }
 
-// TestOtherErasAreNothing gives a controller of era 0 a done of era 1: it numbers nothing, and the one of its own
-// era afterwards.
+// TestOtherErasAreNothing delivers a done of era 1 to a controller of era 0, which numbers nothing, and then one of its
+// own era.
 func TestOtherErasAreNothing(t *testing.T) {
 	d := newRunning(&rounds{want: 2})
 	m := wire.New[wire.Done]()

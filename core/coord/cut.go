@@ -27,7 +27,7 @@ func (c *Controller) Cutting() bool { return c.cut.Active() }
 // CutAt returns the record of the cut that is under way, when everything that counts up to there was reported; 0:
 // it has none yet, or none is under way.
 func (c *Controller) CutAt() bellows.CommitNumber {
-	if at := c.cut.At(); c.log.Confirmed(at) {
+	if at := c.cut.RecordNumber(); c.log.Confirmed(at) {
 		return at
 	}
 	return 0
@@ -72,7 +72,7 @@ func (c *Controller) CutKept(commit bellows.CommitNumber, fx *Effects) {
 // CutLost says that a cut could not be written down.
 func (c *Controller) CutLost(commit bellows.CommitNumber, reason string, fx *Effects) {
 	fx.Era = c.cfg.Era
-	if c.cut.Active() && c.cut.At() == commit && commit > 0 {
+	if c.cut.Active() && c.cut.RecordNumber() == commit && commit > 0 {
 		c.giveUpCut(reason, fx)
 		c.conclude(fx)
 	}

@@ -39,7 +39,7 @@ func TestADoneThatIsEarlyWaits(t *testing.T) {
 	}
 	d.done(1, 0)
 	if want := []bellows.Clock{0, 1, 2}; !slices.Equal(driver.came, want) {
-		t.Errorf("the driver is told of clocks %v", driver.came)
+		t.Errorf("the driver receives clocks %v", driver.came)
 	}
 	if _, _, commit := d.Progress(); commit != 3 {
 		t.Errorf("%d commits", commit)
@@ -103,7 +103,7 @@ func TestDispatchedTasksAreSavedInCommitOrder(t *testing.T) {
 	}
 }
 
-// TestFirstRouteChangeIsSaved saves a controller whose route has changed once. A controller that follows goes by that
+// TestFirstRouteChangeIsSaved saves a controller with a route that has changed once. The next controller uses that
 // route.
 func TestFirstRouteChangeIsSaved(t *testing.T) {
 	f := newFollow(t, &rounds{want: 3})

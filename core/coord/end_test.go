@@ -244,7 +244,7 @@ func TestAFailedJobCollectsNothing(t *testing.T) {
 	d.ready(clients...)
 	d.Start(&d.fx)
 	d.said()
-	d.Step([]wire.Envelope{{From: lanes[0], To: self, Message: &wire.Slab{}}}, &d.fx) // nobody has asked for it
+	d.Step([]wire.Envelope{{From: lanes[0], To: self, Message: &wire.Slab{}}}, &d.fx) // no lane was asked for it
 	expectLine(t, d.said(), 3, 0, "for which it was not asked")
 }
 
@@ -380,9 +380,9 @@ func TestASleepIsNoWait(t *testing.T) {
 	awake(2*hour + 500)
 	awake(3 * hour)
 	d.doneBoth(0)
-	awake(4 * hour) // while the last words are waited for
+	awake(4 * hour) // while it waits for the final counts
 	if d.Collecting() {
-		t.Fatal("the last words are not waited for")
+		t.Fatal("it does not wait for the final counts")
 	}
 	d.closeAll(all...)
 	awake(5 * hour) // while the state is collected
@@ -469,7 +469,7 @@ func TestTheTaskThatComputesIsNamed(t *testing.T) {
 	}
 	d.Step([]wire.Envelope{{From: clients[0], To: self, Message: &wire.Computing{Unit: bellows.Unit{Split: 0, Clock: 1}, Millis: 5000}}}, &d.fx) // which was not dispatched
 	hang(1, 0, 2500, "the job has waited 2.5 s for split 1 clock 0 on node 1 and 1 more, and gives up after 3600.0 s")
-	d.done(1, 0) // of split 0, which had been told to be waiting
+	d.done(1, 0) // of split 0, which was reported to wait
 	hang(0, 0, 11_000, "the job has waited 10.5 s for split 1 clock 0 on node 1, and gives up after 3600.0 s")
 	d.Step([]wire.Envelope{{From: clients[0], To: self, Message: &wire.Computing{Unit: bellows.Unit{Split: 1, Clock: 7}, Millis: now}}}, &d.fx) // which is none
 	d.ticks(now+500, now+3_600_000, clients[:1]...)

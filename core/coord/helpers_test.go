@@ -187,7 +187,7 @@ func (d *desk) said() []string {
 
 func (d *desk) done(client, clock int) { d.doneAs(client, clock, clock+1) }
 
-// doneAs is done by the flush of a number.
+// doneAs delivers a done with the flush of a number.
 func (d *desk) doneAs(client, clock, seq int) {
 	unit := bellows.Unit{Split: bellows.SplitID(client - 1), Clock: bellows.Clock(clock), Items: bellows.Range{End: 1}}
 	d.deliver(clients[client-1], finished(flushID(client, seq), unit, []float64{float64(client)}))

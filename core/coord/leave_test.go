@@ -51,7 +51,7 @@ func TestNodeLeavesOnceSuccessorHasItsCounts(t *testing.T) {
 	}
 	for _, err := range []error{d.Remove(freshLane, &d.fx), d.AddLane(freshLane, &d.fx), d.AddClient(3, &d.fx)} {
 		if err == nil {
-			t.Error("one who was removed is removed, or takes part, again")
+			t.Error("a removed actor is removed, or takes part, again")
 		}
 	}
 	d.adopted(lanes[0], gone[1])
@@ -77,7 +77,7 @@ func TestNodeLeavesOnceSuccessorHasItsCounts(t *testing.T) {
 	}
 }
 
-// TestTheLastDoNotLeave keeps the last lane, whose counts no lane could take over.
+// TestTheLastDoNotLeave keeps the last lane, because no other lane could take over its counts.
 func TestTheLastDoNotLeave(t *testing.T) {
 	d := newDesk(&rounds{want: 3}, 0)
 	d.Start(&d.fx)
@@ -135,7 +135,7 @@ func TestAnotherControllerKnowsWhoHasLeft(t *testing.T) {
 	}
 	f.hear()
 	newest := f.tail[len(f.tail)-1].List
-	for _, late := range []bool{false, true} { // the heir has its counts when it is asked, or later
+	for _, late := range []bool{false, true} { // the successor has its counts when it is asked, or later
 		d := recovered(t, f.job, coord.Options{Driver: &rounds{want: 3}, Term: 2}, coord.Saved{})
 		d.ready(clients[0])
 		expect(t, d.said())
@@ -206,7 +206,7 @@ func TestSilentNodesDoNotExcuseEachOther(t *testing.T) {
 }
 
 // TestSilentSuccessorIsLostNotTheLeaver lets a controller follow while the lanes' node is silent. That node is lost,
-// and not the one whose connection ended before, which may have left.
+// and not the one with the connection that ended before, which may have left.
 func TestSilentSuccessorIsLostNotTheLeaver(t *testing.T) {
 	d := followed(t, wire.LaneAt(1, 0))
 	d.Broken(2, "its connection ended")
@@ -261,10 +261,10 @@ func TestLeavingLaneLearnsWhichNodesHaveLeft(t *testing.T) {
 		}
 	}
 	if got := told[freshLane]; !slices.Equal(got, []bellows.NodeID{4}) {
-		t.Errorf("the lane that leaves is told that %v are gone", got)
+		t.Errorf("the lane that leaves learns that %v are gone", got)
 	}
 	if got := told[lanes[0]]; len(got) > 0 {
-		t.Errorf("a lane that stays is told that %v are gone", got)
+		t.Errorf("a lane that stays learns that %v are gone", got)
 	}
 }
 
@@ -320,7 +320,7 @@ func TestLeaverMayBeSuccessor(t *testing.T) {
 	d.ready(clients...)
 	d.ready(list[0], list[1])
 	d.Start(&d.fx)
-	for _, a := range list[1:] { // the heir of node 2's is at node 0
+	for _, a := range list[1:] { // the successor of node 2's is at node 0
 		require.NoError(t, d.Remove(a, &d.fx))
 	}
 	if gone := d.removals(); len(gone) != 2 || gone[0].Heir != list[2].Node {

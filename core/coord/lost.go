@@ -7,13 +7,12 @@ import (
 	"bellows/link/wire"
 )
 
-// How a node is lost. Three can notice: its connection ends (Broken), its process is known to be
-// dead (Lost), or it is silent for a lease (Tick). Silence and broken connections make a suspect of
-// it, for which a better reason may still come (members.Roll); lose is the verdict. It is told to
-// the lanes first: behind the records of what counts of the node they are fenced from it (fence),
-// so that nothing of it changes state any more, however late it wakes. Then the job ends by its
-// name; or, where it was ending, goes on without the node. One that only runs tasks costs these tasks:
-// others run them again, and the job goes on (bury).
+// How a node is lost. Three callers can notice: its connection ends (Broken), its process is known to be dead (Lost),
+// or it is silent for a lease (Tick). Silence and broken connections make it a suspect, since a better reason may still
+// come (members.Roll); lose is the verdict. The lanes learn it first: after the records of the node's work that counts,
+// a fence rejects its messages, so that the node changes no state any more, however late it wakes. Then the job ends
+// with the node's name; or, if it was ending, ends without the node. If the node only runs tasks, other nodes run its
+// tasks again, and the job continues (removeLost).
 
 // Broken tells the controller that the connection to a node has ended, and why: the node is lost soon, if
 // no better reason comes.
@@ -67,8 +66,8 @@ func (c *Controller) lose(n bellows.NodeID, reason string, breach bool, fx *Effe
 	}
 }
 
-// fence tells the lanes that are left that a node is gone, behind the records of what counts of it:
-// a process, by its incarnation, and not the node, which may be started again.
+// fence notifies the remaining lanes that a node is gone, after the records of its work that counts: a process, by its
+// incarnation, and not the node, which may be started again.
 func (c *Controller) fence(n bellows.NodeID, fx *Effects) {
 	c.sendRecords(fx)
 	job := c.cfg.Job
@@ -81,14 +80,14 @@ func (c *Controller) fence(n bellows.NodeID, fx *Effects) {
 	}
 }
 
-// Buried is a node that was lost while the job went on.
+// Buried is a node that was lost while the job continued.
 type Buried struct {
 	Node   bellows.NodeID
 	Reason string
 	Splits []bellows.SplitID // that it ran, ascending
 	Units  int               // that were out at it and are run again
 	To     []bellows.NodeID  // who has its splits now, ascending
-	Again  bool              // the controller before had done so
+	Again  bool              // the previous controller had done so
 }
 
 // needs returns why the job cannot continue without a node; empty: it can.
@@ -102,9 +101,9 @@ func (c *membership) needs(n bellows.NodeID) string {
 	return c.roster.Needs(n)
 }
 
-// spares reports whether the job goes on without a node; or, where it is ending, whether its state comes together
-// without it: whoever else is lost then takes along what has no last word yet
-// (TestStateOwnerIsKeptOfTwoAccusers; planted: state-not-spared).
+// spares reports whether the job continues without a node; or, if it is ending, whether its state can be collected
+// without the node: another lost node then takes along state without final counts (TestStateOwnerIsKeptOfTwoAccusers;
+// planted: state-not-spared).
 func (c *membership) spares(n bellows.NodeID) bool {
 	if c.ending.Begun() {
 		return c.ending.Spares(n, c.roster)
@@ -112,10 +111,10 @@ func (c *membership) spares(n bellows.NodeID) bool {
 	return c.needs(n) == ""
 }
 
-// removeLost has the job continue without a node that is lost, and of which it needs nothing. Other nodes run its
-// units again: they are dispatched after the records that give them its splits, so that what they send waits at a
-// lane for the fence. Units that count are with the lanes, and are not run again, even where other units of their
-// clock are (TestLostWorkerLeavesRestOfClock). Messages from earlier in this step were sent before.
+// removeLost continues the job without a lost node whose state it does not need. Other nodes run its units again: they
+// are dispatched after the records that give them its splits, so that their messages wait at a lane for the fence.
+// Units that count are with the lanes, and are not run again, even if other units of their clock are
+// (TestLostWorkerLeavesRestOfClock). Messages from earlier in this step were sent before.
 func (c *Controller) removeLost(n bellows.NodeID, reason string, fx *Effects) {
 	one := Buried{Node: n, Reason: reason}
 	for _, change := range c.roster.RemoveLost(n) {

@@ -47,8 +47,9 @@ func (c *machines) Progress() (complete, furthest bellows.Clock, commit bellows.
 	return c.claims.Progress().Complete(), c.claims.Furthest(), c.log.Number()
 }
 
-// Left returns how many items are to be visited before an interrupted job stops, at a point from which it can resume.
-func (c *machines) Left() (items int) {
+// Remaining returns how many items are to be visited before an interrupted job stops, at a point from which it can
+// resume.
+func (c *machines) Remaining() (items int) {
 	if !c.agenda.Draining() || c.ending.Begun() {
 		return 0
 	}

@@ -97,7 +97,7 @@ func TestMoveIsRecordedWhenOwnerIsReady(t *testing.T) {
 	say(freshLane, prepared(2, 1, whole))
 	say(lanes[0], prepared(2, 1, func(m *wire.Prepared) { m.Whole, m.Term = true, 9 }))
 	move(lanes[0], false, "lane 0 of node 0: move 2 of t0/p0 at 1 to lane 0 of node 3, urgent true, cancel true, term 1")
-	say(lanes[0], prepared(2, 1, whole)) // which has crossed the word that it is given up
+	say(lanes[0], prepared(2, 1, whole)) // it has crossed the message that it is cancelled
 	move(freshLane, false, "lane 0 of node 0: move 3 of t0/p0 at 1 to lane 0 of node 3, urgent false, cancel false, term 1")
 	say(lanes[0], prepared(3, 1, func(m *wire.Prepared) { m.Reason = "too far behind" }), `moved t0/p0 from lane 0 of node 0 to lane 0 of node 3, 8 of 16 bytes: "too far behind"`)
 	say(lanes[0], prepared(3, 1, whole))
@@ -156,15 +156,15 @@ func TestHowFarAMoveIs(t *testing.T) {
 	is("begun,", 0, 16)
 	say(1, 12, 24, nil)
 	say(1, 8, 16, nil)
-	is("behind a word that came late", 12, 24)
+	is("after a report that came late", 12, 24)
 	move(freshLane, false)
 	is("asked for once more,", 12, 24)
 	move(freshLane, true)
 	is("asked for anew,", 0, 0)
 	say(1, 16, 24, nil)
-	is("behind a word of the one before", 0, 0)
+	is("after a report of the previous copy", 0, 0)
 	say(2, 4, 16, func(m *wire.Prepared) { m.Term = 9 })
-	is("behind a word for another controller", 0, 0)
+	is("after a report for another controller", 0, 0)
 	say(2, 4, 16, nil)
 	is("copied,", 4, 16)
 	d.CancelMove(bellows.PartitionRef{}, &d.fx)
@@ -174,7 +174,7 @@ func TestHowFarAMoveIs(t *testing.T) {
 	}
 	move(freshLane, true)
 	say(2, 8, 16, nil)
-	is("behind a word of the one given up", 0, 0)
+	is("after a report of the cancelled copy", 0, 0)
 	say(3, 16, 16, whole)
 	if got := d.Moving(); len(got) > 0 {
 		t.Errorf("made, it is %+v", got)

@@ -11,8 +11,7 @@ import (
 	"bellows/link/wire"
 )
 
-// endless dispatches every split again and again, and reports each completion as an epoch, after one of its own at
-// the beginning.
+// endless dispatches every split again and again, and reports each completion as an epoch, after one at the beginning.
 type endless struct{ splits, epochs int }
 
 func (d *endless) DispatchInitialTasks(to *coord.Dispatcher) {
@@ -56,8 +55,8 @@ func TestDriverReportBelongsToItsStep(t *testing.T) {
 	}
 }
 
-// TestAnInterruptionIsRecordedAtOnce: lanes have its record with the next step, though no clock ends and nobody is
-// dispatched.
+// TestAnInterruptionIsRecordedAtOnce checks that lanes have its record with the next step, though no clock ends and no
+// unit is dispatched.
 func TestAnInterruptionIsRecordedAtOnce(t *testing.T) {
 	d := newRunning(&rounds{want: 5})
 	d.Interrupt(&d.fx)
@@ -65,7 +64,7 @@ func TestAnInterruptionIsRecordedAtOnce(t *testing.T) {
 	expect(t, d.said(), "lane 0 of node 0: record 1 drain after clock 0")
 }
 
-// newQuiet returns the controller of a job of four splits whose first tasks are out.
+// newQuiet returns the controller of a job of four splits with its first tasks out.
 func newQuiet(limits coord.Limits) *desk {
 	job := jobOf(0, lanes, oneTable)
 	job.Route = route.Spread(job.Tables, 4, lanes, []bellows.NodeID{1, 2})
@@ -75,8 +74,8 @@ func newQuiet(limits coord.Limits) *desk {
 	return d
 }
 
-// TestRecordsFitTheirMessage numbers two flushes whose results have more numbers than one message may: the records
-// of the first leave before those of the second are added.
+// TestRecordsFitTheirMessage numbers two flushes with more results than one message may have: the records of the first
+// leave before those of the second are added.
 func TestRecordsFitTheirMessage(t *testing.T) {
 	d := newQuiet(coord.Limits{})
 	values := make([]float64, 1<<17+1) // two such lists are longer than one may be
@@ -92,8 +91,8 @@ func TestRecordsFitTheirMessage(t *testing.T) {
 	expect(t, d.said(), "lane 0 of node 0: record 2 [split 1 clock 0 items [0,1)]")
 }
 
-// TestUnneededRecordsWaitForTheirLimit numbers flushes whose records wait for the end of their clock: as
-// many as may wait leave together.
+// TestUnneededRecordsWaitForTheirLimit numbers flushes with records that wait for the end of their clock: as many as
+// may wait leave together.
 func TestUnneededRecordsWaitForTheirLimit(t *testing.T) {
 	d := newQuiet(coord.Limits{Records: 2})
 	var want []string

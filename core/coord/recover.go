@@ -21,25 +21,23 @@ type recovery struct {
 	failed *Outcome // the first failure since; nil: none
 }
 
-// Recover makes the controller that follows one that is gone, of whom are left the records that the
-// lanes keep and, perhaps, a state that was saved: from is the last one that is covered (Covers),
-// or the state that the job began with. The driver is one that has done nothing yet.
+// Recover makes the controller that follows a lost one. The records that the lanes keep and, perhaps, a saved state
+// remain: from is the last saved state that is covered (Covers), or the state that the job began with. The driver must
+// not have done anything yet.
 //
-// It goes by the newest route that was recorded. Lanes say who takes part since the job's
-// beginning, and those are asked, too. Whoever was recorded to take part and has not begun does so
-// now, and every client is told the route and the staleness as a whole, which it may know. What
-// clients have heard of a route lanes have heard before (conclude). A client that knows a newer one
-// than that all the same ends the job by name.
+// It uses the newest recorded route. Lanes report the actors that joined since the job's beginning, and those are asked
+// as well. An actor that was recorded and has not begun begins now, and every client receives the whole route and
+// staleness, which it may know. Lanes learn of a route before clients do (conclude). If a client knows a newer route
+// nevertheless, the job ends with an error that names it.
 //
-// Its shell gives it the next term, starts and drives it as any controller, and has every node say
-// once more that it is ready: whoever is does so to each controller. Then the controller asks the
-// lanes what they hold, replays the records through the driver, tells the lanes that are behind
-// what the others have, dispatches once more what was out, and commits what is held whole. Nothing
-// is emitted twice: dispatches and epochs of the replay are not, and a client takes no notice of a
-// unit that it knows. A flush of which a part is missing is its client's matter, as always.
+// Its shell gives it the next term, starts and drives it as any controller, and makes every node report again that it
+// is ready; each node reports this to every controller. Then the controller asks the lanes what they hold, replays the
+// records through the driver, sends to lanes that miss records what the others have, dispatches once more what was out,
+// and commits what is held whole. Nothing is emitted twice: the replay dispatches nothing and emits no epoch, and a
+// client ignores a unit that it knows. The client handles a flush with a missing part, as always.
 //
-// Nodes that the one before had lost are lost again: at once, if a lane was told. A job that was
-// ending ends again, by its records or as a lane was told (decided).
+// Nodes that the previous controller had lost are lost again: at once, if a lane knows. A job that was ending ends
+// again, by its records or as a lane reports (decided).
 func Recover(job core.Job, opt Options, from Saved) (*Controller, error) {
 	c := New(job, opt)
 	if err := c.restore(from); err != nil {
@@ -76,10 +74,10 @@ func (c *Controller) takeHolding(from wire.Address, m *wire.Holding, fx *Effects
 	c.advance(fx)
 }
 
-// decided does again what the one before had decided: who was declared gone is, and a job that had
-// failed does. One that had finished, or was interrupted, comes to the same end by its records. A job
-// that has failed since fails now, when all lanes have the same records and are known, so that its
-// audit is whole: a lane that is behind takes what it holds for counted where it was sent first.
+// decided repeats the decisions of the previous controller: nodes that it declared gone, and a job that had failed. A
+// job that had finished, or was interrupted, comes to the same end by its records. A job that has failed since fails
+// only now, when all lanes have the same records and are known, so that its audit is complete: a lane that misses
+// records counts what it holds as if it counted where it was sent first.
 func (c *Controller) decided(r *recovery, fx *Effects) {
 	for _, n := range r.Fenced() {
 		if r.End() == nil && !planted.On("fence-forgotten") {
@@ -94,7 +92,7 @@ func (c *Controller) decided(r *recovery, fx *Effects) {
 	}
 }
 
-// declaredGone is why a node is lost that the previous controller had lost.
+// declaredGone returns the reason for the loss of a node that the previous controller had lost.
 func declaredGone(n bellows.NodeID) string {
 	return fmt.Sprintf("node %d is gone: the controller before has declared it so", n)
 }
@@ -125,7 +123,7 @@ func (c *Controller) takeTail(from wire.Address, m *wire.Records, fx *Effects) {
 	}
 }
 
-// recovered goes on where the one before has ended: it replays, and then makes up for what was under way.
+// recovered continues where the previous controller has ended: it replays, and then restores what was under way.
 func (c *Controller) recovered(fx *Effects) {
 	r := c.recovery
 	if o := c.replay(fx); o != nil {
@@ -166,7 +164,7 @@ func (c *Controller) recovered(fx *Effects) {
 		c.takeDone(d.From, d.Done, fx)
 	}
 	r.Free()
-	if !c.ending.Begun() && c.claims.Outstanding() > 0 { // else it has ended before somebody wanted out
+	if !c.ending.Begun() && c.claims.Outstanding() > 0 { // else it ended before the interrupt
 		c.drain()
 	}
 }

@@ -65,7 +65,7 @@ func (f *follow) next(driver coord.Driver, from coord.Saved) {
 	f.nextTelling(driver, from, 0)
 }
 
-// nextTelling does what next does, with a controller that reports records from a number on again.
+// nextTelling works as next, with a controller that reports records from a number on again.
 func (f *follow) nextTelling(driver coord.Driver, from coord.Saved, tell bellows.CommitNumber) {
 	f.t.Helper()
 	f.desk = recovered(f.t, f.job, coord.Options{Driver: driver, Term: 2, Stays: stays, TellFrom: tell}, from)
@@ -141,7 +141,7 @@ func TestNumberingWaitsForEveryPromise(t *testing.T) {
 		"node 2: run split 1 clock 1 items [0,1) [2.5] after commit 2",
 		"node 1: run split 0 clock 2 items [0,1) [1.5] after commit 4", "node 2: run split 1 clock 2 items [0,1) [2.5] after commit 4")
 	if want := append(before.seen, "commit 4: split 1 clock 1 items [0,1) [2]"); !slices.Equal(after.seen, want) {
-		t.Errorf("the driver was told %q; want %q", after.seen, want)
+		t.Errorf("the driver received %q; want %q", after.seen, want)
 	}
 	if _, _, commit := f.Progress(); commit != 4 || f.Recovering() || !f.Begun() {
 		t.Errorf("it is at commit %d, recovering: %v", commit, f.Recovering())
@@ -230,7 +230,7 @@ func TestUnsentRecordsAreSentAfterFailover(t *testing.T) {
 		f.holdBoth(3, 1)
 		f.gives(0, 1)
 		if got := fmt.Sprintf("visits %d epochs %d", len(f.fx.Visits), len(f.fx.Epochs)); got != want {
-			t.Errorf("of a job whose epoch ends by record 2 it tells behind record %d %s, want %s", told, got, want)
+			t.Errorf("of a job with an epoch that ends by record 2 it reports after record %d %s, want %s", told, got, want)
 		}
 	}
 }
@@ -267,7 +267,7 @@ func TestAnInterruptIsRemembered(t *testing.T) {
 		f.Tick(1, nil, &f.fx)
 		f.hear()
 		f.next(&rounds{want: 3}, coord.Saved{})
-		if again { // the user has said so once more
+		if again { // the user has repeated the interrupt
 			f.Interrupt(&f.fx)
 		}
 		f.holdBoth(3, 1)
@@ -314,7 +314,7 @@ func TestAControllerFollowsFromASavedOne(t *testing.T) {
 	f.done(2, 1)
 	f.hear()
 	if keep := f.tail[0].Keep; keep != 4 {
-		t.Errorf("lanes are told to keep records from %d on", keep)
+		t.Errorf("lanes must keep records from %d on", keep)
 	}
 	after := &rounds{want: 3}
 	f.next(after, saved)
@@ -324,9 +324,9 @@ func TestAControllerFollowsFromASavedOne(t *testing.T) {
 	expect(t, f.said(), "lane 0 of node 0: record 4 [split 1 clock 1 items [0,1)]", "node 1: *wire.Route", "node 2: *wire.Route",
 		"node 1: run split 0 clock 2 items [0,1) [1.5] after commit 4", "node 2: run split 1 clock 2 items [0,1) [2.5] after commit 4")
 	if !slices.Equal(after.seen, before.seen[3:]) {
-		t.Errorf("the driver was told %q; want %q", after.seen, before.seen[3:])
+		t.Errorf("the driver received %q; want %q", after.seen, before.seen[3:])
 	}
-	f.done(1, 1) // of before the state was saved
+	f.done(1, 1) // from before the state was saved
 	expect(t, f.said())
 }
 
@@ -393,7 +393,7 @@ func TestUnrecoverableRecordsAreNamed(t *testing.T) {
 			f.next(c.driver, from)
 			c.holds(f)
 			if got := strings.Join(f.said(), "\n"); !strings.Contains(got, c.want) || strings.Contains(got, "Query") {
-				t.Errorf("said %q, want %q, and nobody asked for records", got, c.want)
+				t.Errorf("said %q, want %q, and no question for records", got, c.want)
 			}
 		})
 	}
@@ -447,9 +447,9 @@ func TestAFollowerGoesByTheNewestRoute(t *testing.T) {
 				expect(t, f.said(), asked[2])
 			}
 			f.knows(freshLane, bellows.CommitNumber(7*count(begun)), bellows.CommitNumber(1+3*count(begun)))
-			f.fx.Envelopes[0].Message.(*wire.Query).From = 0 // of which another test is
+			f.fx.Envelopes[0].Message.(*wire.Query).From = 0 // another test covers that
 			if expect(t, f.said(), asked[0]); f.fx.Route != nil {
-				t.Error("the checker of node 0 is told of a route before there is one")
+				t.Error("the checker of node 0 learns a route before one exists")
 			}
 			f.sendTail(f.desk, 0)
 			if f.fx.Route == nil || f.fx.Route.Version() != 3 || f.fx.Route.Node(1) != 3 {
@@ -460,7 +460,7 @@ func TestAFollowerGoesByTheNewestRoute(t *testing.T) {
 				"node 1: run split 0 clock 2 items [0,1) [1.5] after commit 6", "node 3: run split 1 clock 2 items [0,1) [2.5] after commit 7"}
 			expect(t, f.routes(), want[count(begun):]...)
 			if want := before.seen[len(before.seen)-len(after.seen):]; !slices.Equal(after.seen, want) {
-				t.Errorf("the driver was told %q; want %q", after.seen, want)
+				t.Errorf("the driver received %q; want %q", after.seen, want)
 			}
 			if err := f.MoveSplit(0, 3, &f.fx); err != nil {
 				t.Error(err)
@@ -475,7 +475,7 @@ func TestRecordsAfterMoveSeeItsRecord(t *testing.T) {
 	f := newFollow(t, &rounds{want: 4})
 	require.NoError(t, f.MoveSplit(0, 2, &f.fx))
 	f.done(2, 0)
-	f.done(1, 0) // so that it rests when the driver has it go on
+	f.done(1, 0) // so that it rests when the driver continues it
 	f.hear()
 	f.next(&rounds{want: 4}, coord.Saved{})
 	f.holdBoth(3, 1)
@@ -564,7 +564,7 @@ func TestAddedActorsHearEndOfFailedRecovery(t *testing.T) {
 	expect(t, f.said(), "lane 0 of node 3: *wire.Query", "node 1"+end+pass, "node 2"+end+pass, "lane 0 of node 3"+end, "node 3"+end+pass)
 	f.closed(twoLanes[0], 0, 2)
 	f.knows(freshLane, 7, 4, added...)
-	expect(t, f.said()) // it names nobody else
+	expect(t, f.said()) // it names no other actor
 	f.closed(freshLane, 0, 9)
 	if f.fx.Outcome != nil {
 		t.Fatal("it does not wait for the client that was added")
@@ -620,7 +620,7 @@ func TestAnEndIsRemembered(t *testing.T) {
 	const reason = "split 0 clock 1 items [0,1) on node 1 failed: no such row"
 	for name, c := range map[string]struct {
 		says wire.Holding
-		want string // the reason; empty: it goes on
+		want string // the reason; empty: it continues
 		kind bellows.Kind
 	}{
 		"failed":        {wire.Holding{End: &wire.End{Commit: 2, Reason: reason, Kind: bellows.BadData}}, reason, bellows.BadData},
@@ -643,7 +643,7 @@ func TestAnEndIsRemembered(t *testing.T) {
 			continue
 		}
 		if n := strings.Count(said, fmt.Sprintf("end after commit 2: %q", c.want)); n != 4 || strings.Contains(said, "run split") || strings.Contains(said, "record 3") {
-			t.Errorf("%s: %d are told of the end: %s", name, n, said)
+			t.Errorf("%s: %d receive the end: %s", name, n, said)
 		}
 		f.closeAll(append(slices.Clone(twoLanes), clients...)...)
 		if o := f.fx.Outcome; o == nil || o.Kind != c.kind || o.Commits != 2 {

@@ -20,14 +20,14 @@ func (c *training) replay(fx *Effects) *Outcome {
 	}
 	last := max(saved, r.Next()-1)
 	if saved == 0 {
-		if one := r.At(1); one != nil && one.Control.Kind == bellows.Drain && one.Control.Clock == bellows.NoClock {
+		if one := r.Record(1); one != nil && one.Control.Kind == bellows.Drain && one.Control.Clock == bellows.NoClock {
 			c.log.Advance()
 			c.agenda.ReplayDrain() // before anything was dispatched
 		}
 		c.dispatchFirst(fx)
 	}
 	for c.log.Number() < last && r.driver == nil {
-		one := r.At(c.log.Number() + 1)
+		one := r.Record(c.log.Number() + 1)
 		switch one.Control.Kind {
 		case bellows.NoControl:
 			if o := c.replayFlush(one, fx); o != nil {
@@ -86,7 +86,7 @@ func (c *training) replayMove(s bellows.SplitID) {
 	if !c.claims.Rests(s) {
 		return // it moved because its claims were given back
 	}
-	one := c.recovery.At(c.log.Number() + 1)
+	one := c.recovery.Record(c.log.Number() + 1)
 	if one != nil && one.Control.Kind == bellows.MoveSplit && one.Control.Split == s {
 		c.replayRoute(one)
 	}

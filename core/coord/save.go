@@ -7,25 +7,24 @@ import (
 	"bellows/core/journal"
 )
 
-// A checkpoint of the controller: with the records behind it, it is everything. A state may be gone
-// by only when every lane has its record, since a controller that follows can ask for what is
-// behind it, and for nothing before; and lanes may forget records only when a state that covers
-// them is safe. So the caller saves (Save), asks (Covers), waits (Covered), puts the state where it
-// should be, and lets go (LetGo). Turned down: an acknowledgement of each record, for which only a
-// save has a use (docs/decisions/0032).
+// A checkpoint of the controller: together with the later records it is everything. A state may be used only when every
+// lane has its record, since a controller that follows can ask for the records after it, and not for earlier ones.
+// Lanes may forget records only when a state that covers them is safe. So the caller saves (Save), asks (Covers), waits
+// (Covered), stores the state, and lets go (LetGo). Rejected: an acknowledgement of each record, which only a save
+// needs (docs/decisions/0032).
 
-// What is saved is the journal's: package journal has the words.
+// The types of a saved state are those of package journal.
 type (
 	// State is what a controller must know to continue a job elsewhere, besides the tables.
 	State = journal.State
 	// Saved is a controller's state after one of its records.
 	Saved = journal.Saved
-	// Out is a task that was dispatched and whose flush has no number.
+	// a task that was dispatched and has a flush without a number
 	Out = journal.Out
 )
 
-// Save is the controller as it is, between any two steps; false where there is nothing behind its
-// beginning yet, or the job is ending.
+// Save returns the state of the controller between two steps; false if it has recorded nothing since its beginning, or
+// the job is ending.
 func (c *machines) Save() (Saved, bool) {
 	if c.log.Number() == 0 || !c.begun || c.ending.Begun() {
 		return Saved{}, false
@@ -38,15 +37,14 @@ func (c *machines) Save() (Saved, bool) {
 	return s, true
 }
 
-// state is what the job's next life begins with.
+// state returns the state with which the job's next attempt begins.
 func (c *machines) state() State {
 	s := State{Driver: slices.Clone(c.cfg.Driver.Save()), Complete: c.claims.Completed()}
 	c.agenda.State(&s)
 	return s
 }
 
-// restore is Save's way back, for a controller that is new. It says nothing to anybody: that is the
-// recovery's.
+// restore loads a saved state into a new controller. It sends no messages: the recovery does.
 func (c *machines) restore(s Saved) error {
 	if s.Commit == 0 && s.Complete == nil { // from its very beginning
 		return nil
@@ -79,9 +77,8 @@ func (c *machines) Resume(s State) error {
 	return nil
 }
 
-// Covers asks the lanes whether they all have the records up to one after which the controller was
-// saved. Covered says when they do: from then on the caller may go by that state, and forgets the
-// one before. Then it says so by LetGo.
+// Covers asks the lanes whether they all have the records up to the one of a saved state. When Covered reports that,
+// the caller may use the state, and forgets the previous one. Then it calls LetGo.
 func (c *machines) Covers(commit bellows.CommitNumber, fx *Effects) {
 	fx.Era = c.cfg.Era
 	if !c.ending.Begun() && c.recovery == nil {
@@ -89,13 +86,12 @@ func (c *machines) Covers(commit bellows.CommitNumber, fx *Effects) {
 	}
 }
 
-// Covered is the last record that was asked about and that every lane has.
+// Covered returns the last record that was asked about and that every lane has.
 func (c *machines) Covered() bellows.CommitNumber { return c.log.Covered() }
 
-// LetGo lets the lanes forget the records up to one, which another controller will not need: the
-// caller goes by a state that covers them, and every lane remembers by itself which flushes have a
-// number, whoever may send them again. Lanes hear of it with the records that follow
-// (wire.Records.Keep).
+// LetGo lets the lanes forget the records up to one, because another controller will not need them: the caller uses a
+// state that covers them, and every lane remembers which flushes have a number, whichever process sends them again.
+// Lanes receive this with the records that follow (wire.Records.Keep).
 func (c *machines) LetGo(commit bellows.CommitNumber) { c.log.Forget(commit) }
 
 // CutDue reports whether a cut should begin now, before the time of the next: the records since the job was last

@@ -97,7 +97,7 @@ func TestAClockIsDividedIntoUnits(t *testing.T) {
 	want := []string{"clock 0 items [0,3)", "clock 0 items [3,6)", "clock 0 items [6,10), the last", "clock 1 items [0,10), the last", "clock 2 items [5,6)",
 		"clock 2 items [6,7), the last"}
 	if !slices.Equal(driver.told, want) {
-		t.Errorf("the driver is told %q; want %q", driver.told, want)
+		t.Errorf("the driver receives %q; want %q", driver.told, want)
 	}
 	if complete, furthest, commit := d.Progress(); complete != 2 || furthest != 2 || commit != 4 {
 		t.Errorf("at clocks %d and %d, commit %d", complete, furthest, commit)
@@ -120,7 +120,7 @@ func TestUnitsCountInTheOrderOfDispatch(t *testing.T) {
 	d.doneUnits(1, 0, first)
 	want := []string{"clock 0 items [0,3)", "clock 0 items [3,6)", "clock 0 items [6,10), the last", "clock 1 items [0,10), the last"}
 	if !slices.Equal(driver.told, want) {
-		t.Errorf("the driver is told %q; want %q", driver.told, want)
+		t.Errorf("the driver receives %q; want %q", driver.told, want)
 	}
 }
 
@@ -158,7 +158,7 @@ func TestASavedControllerKnowsItsUnits(t *testing.T) {
 		"node 1: run split 0 clock 0 items [6,10) [1] after commit 0", "node 1: run split 0 clock 1 items [0,10) [2] after commit 0")
 	d.doneUnits(2, 0, second, third)
 	if want := []string{"clock 0 items [3,6)", "clock 0 items [6,10), the last"}; !slices.Equal(driver.told, want) {
-		t.Errorf("the driver is told %q; want %q", driver.told, want)
+		t.Errorf("the driver receives %q; want %q", driver.told, want)
 	}
 	if complete, _, _ := d.Progress(); complete != 0 {
 		t.Errorf("clock %d is complete", complete)
@@ -175,7 +175,7 @@ func TestLaneBeginsInMiddleOfClock(t *testing.T) {
 	for _, e := range d.fx.Envelopes {
 		if m, is := e.Message.(*wire.Route); is && e.To == freshLane {
 			if want := []bellows.Unit{{Items: first}}; !slices.Equal(m.Begin.Open, want) || m.Begin.Complete[0] != bellows.NoClock {
-				t.Errorf("it is told of clock %d, and of %v behind it; want %v", m.Begin.Complete[0], m.Begin.Open, want)
+				t.Errorf("it receives clock %d, and %v after it; want %v", m.Begin.Complete[0], m.Begin.Open, want)
 			}
 			return
 		}

@@ -53,7 +53,7 @@ func NewKeyed(s *table.Schema, seed uint64) *Buffer {
 	return b
 }
 
-// Len is the number of rows present.
+// Len returns the number of rows present.
 func (b *Buffer) Len() int {
 	switch {
 	case b.whole:
@@ -64,12 +64,12 @@ func (b *Buffer) Len() int {
 	return len(b.ids)
 }
 
-// Joined is how many rows of deltas have been added to rows that were present, here and in the
-// buffers that were merged: with Len, all that came.
+// Joined returns how many rows of deltas have been added to rows that were present, here and in the buffers that were
+// merged: with Len, all that came.
 func (b *Buffer) Joined() int { return b.joined }
 
-// Keys are the keys of the rows present, in the order of their deltas in Chunk, where the buffer is
-// keyed; else nil. They stay the buffer's.
+// Keys returns the keys of the rows present, in the order of their deltas in Chunk, if the buffer is keyed; else nil.
+// The buffer still owns them.
 func (b *Buffer) Keys() []bellows.Key {
 	if b.keys == nil {
 		return nil
@@ -77,8 +77,8 @@ func (b *Buffer) Keys() []bellows.Key {
 	return b.keys.Keys()
 }
 
-// Chunk is the content: the rows present (nil: all, in order) and their deltas, row after row.
-// Both stay the buffer's. A keyed buffer has no list of rows but Keys.
+// Chunk returns the content: the rows present (nil: all, in order) and their deltas, row after row. The buffer still
+// owns both. A keyed buffer has no list of rows but Keys.
 func (b *Buffer) Chunk() (rows []uint32, values []float32) {
 	if b.whole {
 		return nil, b.values
@@ -95,7 +95,7 @@ func (b *Buffer) Reset() {
 	b.ids, b.values, b.whole, b.joined = b.ids[:0], b.values[:0], false, 0
 }
 
-// Find is the delta of a row, or nil where it is absent.
+// Find returns the delta of a row, or nil if it is absent.
 func (b *Buffer) Find(row int) []float32 {
 	if b.whole {
 		return b.values[row*b.width : (row+1)*b.width]
@@ -183,7 +183,7 @@ func (b *Buffer) AddKey(key bellows.Key, d []float32) {
 	b.join(1, d, b.values[n*b.width:(n+1)*b.width])
 }
 
-// FindKey is the delta of the row of a key, or nil where it is absent.
+// FindKey returns the delta of the row of a key, or nil if it is absent.
 func (b *Buffer) FindKey(key bellows.Key) []float32 {
 	n := b.keys.Find(key)
 	if n < 0 {

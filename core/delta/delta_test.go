@@ -318,7 +318,7 @@ func reference(chunks []wire.Chunk, level uint8, index uint32, row int) (sum [2]
 	return r, hasR
 }
 
-// rowsOf is a buffer's rows and values as numbers, in their order.
+// rowsOf returns a buffer's rows and values as numbers, in their order.
 func rowsOf(b *delta.Buffer) (list []uint32) {
 	rows, values := b.Chunk()
 	list = append(list, rows...)

@@ -64,7 +64,7 @@ func canMergeFour(b, o, p, q *Buffer) bool {
 		}
 		n += len(x.ids)
 	}
-	return b.rows > directMost && n*fourShare >= b.rows
+	return b.places.hash > 0 && n*fourShare >= b.rows
 }
 
 // unionRows returns the number of different rows in four ascending lists.

@@ -141,7 +141,7 @@ func TestMergeFourGivesSameBits(t *testing.T) {
 		share := 1 + random.IntN(20)
 		var at, want [4]*delta.Buffer
 		for i := range at {
-			at[i], want[i] = delta.NewBuffer(large, rows), delta.NewBuffer(large, rows)
+			at[i], want[i] = delta.NewBuffer(large, rows, 0), delta.NewBuffer(large, rows, 0)
 			if random.IntN(12) == 0 {
 				continue // empty
 			}
@@ -192,7 +192,7 @@ func BenchmarkMergeFour(b *testing.B) {
 	var list [4][]bellows.RowID
 	var at [4]*delta.Buffer
 	for i := range list {
-		at[i] = delta.NewBuffer(large, 16_000)
+		at[i] = delta.NewBuffer(large, 16_000, 0)
 		random := rand.New(rand.NewPCG(uint64(i), 3))
 		for r := range 16_000 {
 			if random.IntN(50) == 0 {

@@ -23,11 +23,11 @@ import (
 // nodes, in any order. Rejected: a tree over units, since items can be divided in many ways and only
 // the sum from the first unit on is the same for each.
 
-// Leaf is the subtree of one split.
+// Leaf returns the subtree of one split.
 func Leaf(s bellows.SplitID) wire.Subtree { return wire.Subtree{Index: uint32(s)} }
 
-// UnitLeaf returns the place of a unit in the sum of its clock, of which all are the items: below the leaf of its
-// split if the clock is divided.
+// UnitLeaf returns the place of a unit in the sum of its clock with the items all: below the leaf of its split if the
+// clock is divided.
 func UnitLeaf(u bellows.Unit, all bellows.Range) wire.Subtree {
 	t := Leaf(u.Split)
 	if u.Items != all {
@@ -36,8 +36,8 @@ func UnitLeaf(u bellows.Unit, all bellows.Range) wire.Subtree {
 	return t
 }
 
-// Extends returns the place of the sum of two parts of a clock, of which all are the items, and reports whether they
-// may be added: next is what follows part, and part begins with the clock.
+// Extends returns the place of the sum of two parts of a clock with the items all, and reports whether they may be
+// added: next follows part, and part begins with the clock.
 func Extends(part, next wire.Subtree, all bellows.Range) (sum wire.Subtree, ok bool) {
 	begins := part.Items.Begin == all.Begin || planted.On("units-folded-anyhow")
 	if part.Index != next.Index || !part.Part() || !next.Part() || part.Items.End != next.Items.Begin || !begins {
@@ -47,21 +47,23 @@ func Extends(part, next wire.Subtree, all bellows.Range) (sum wire.Subtree, ok b
 		Items: bellows.Range{Begin: part.Items.Begin, End: next.Items.End}}, all), true
 }
 
-// Sibling is the subtree that shares a parent with t, and Parent that parent.
+// Sibling returns the subtree that shares a parent with t.
 func Sibling(t wire.Subtree) wire.Subtree { return wire.Subtree{Level: t.Level, Index: t.Index ^ 1} }
 
-// Parent is the subtree that t and its sibling make up.
+// Parent returns the subtree that t and its sibling make up.
 func Parent(t wire.Subtree) wire.Subtree {
 	return wire.Subtree{Level: t.Level + 1, Index: t.Index >> 1}
 }
 
-// Left is the subtree of the lower half of a parent's splits.
-func Left(t wire.Subtree) wire.Subtree { return wire.Subtree{Level: t.Level, Index: t.Index &^ 1} }
+// LowerChild returns the sibling with the lower half of a parent's splits: t or its sibling.
+func LowerChild(t wire.Subtree) wire.Subtree {
+	return wire.Subtree{Level: t.Level, Index: t.Index &^ 1}
+}
 
 // Empty reports whether no split of a job with that many splits is in the subtree.
 func Empty(t wire.Subtree, splits int) bool { return first(t) >= uint64(splits) }
 
-// first is the first split of a subtree, and end the one behind its last.
+// first returns the first split of a subtree, and end the one after its last.
 func first(t wire.Subtree) uint64 { return uint64(t.Index) << t.Level }
 
 func end(t wire.Subtree) uint64 { return uint64(t.Index+1) << t.Level }
@@ -164,7 +166,7 @@ func sumUnits(chunks []wire.Chunk, get func() *Buffer, put, leaf func(*Buffer)) 
 	return a
 }
 
-// sumByArrival is Sum of the planted bug.
+// sumByArrival adds in the order of arrival: the planted bug.
 func sumByArrival(chunks []wire.Chunk, get func() *Buffer, put, leaf func(*Buffer)) *Buffer {
 	b := get()
 	for _, c := range chunks {

@@ -206,7 +206,7 @@ func (e *Ending) Proceed(r *roster.Roster, log *journal.Journal, nowMillis int64
 		}
 		e.collect(r, nowMillis, out)
 	}
-	if !e.collector.Over() {
+	if !e.collector.Finished() {
 		return false
 	}
 	if err := e.collector.Err(); err != nil {

@@ -159,8 +159,8 @@ func (c *Coordinator) unlink(f *flush, p *lanePush) {
 	p.first = first
 }
 
-// LaneLeaves has another lane hold what changes nothing and was sent to a lane that leaves: that takes no records any
-// more. It may have told this node its number all the same.
+// LaneLeaves moves an empty flush from a lane that leaves to another lane: the leaving one takes no more records. It
+// may have sent this node the flush's number all the same.
 func (c *Coordinator) LaneLeaves(leaver wire.Address, r *route.Route, fx *Effects) {
 	for _, f := range c.flushes.open {
 		last := len(f.pushes) - 1
@@ -177,10 +177,10 @@ func (c *Coordinator) LaneLeaves(leaver wire.Address, r *route.Route, fx *Effect
 	}
 }
 
-// Repeat makes up for what a controller that another has followed took with it, whose process may be gone. What is
-// done is said again: the word is lost, and lanes that have promised before all of it was held have not spoken of it
-// (TestDonesAreSentToNewController; planted: done-unrepeated). And what was refused waits for no later route than
-// one, since the controller before has told nobody else of it.
+// Repeat repeats what a previous controller may have lost, since its process may be gone. Dones are sent again: the
+// message may be lost, and lanes that had promised before all of it was held have not reported them
+// (TestDonesAreSentToNewController; planted: done-unrepeated). Refused parts wait for no later route than until, since
+// the previous controller has sent a later one to no other node.
 func (c *Coordinator) Repeat(until bellows.RouteVersion, fx *Effects) {
 	for _, f := range c.flushes.open {
 		f.staleUntil = min(f.staleUntil, until)
@@ -190,10 +190,10 @@ func (c *Coordinator) Repeat(until bellows.RouteVersion, fx *Effects) {
 	}
 }
 
-// sendAgain sends a push for which there was no room. The message is the one that was sent before, which the lane has
-// not kept, without what was sent elsewhere since: two pushes that bring the same part would each be taken for all
-// that waits (TestResentPushBringsPartOnce). It reports whether the parts were made stale instead, so that the
-// caller is to call PushAgain: other parts of the push have gone elsewhere, or are to, and the message has them, too.
+// sendAgain sends a push again that found no room. The message is the one that was sent before, which the lane has not
+// kept, without the parts that were sent elsewhere since: two pushes with the same part would each be taken for all
+// that waits (TestResentPushBringsPartOnce). It reports whether the parts were made stale instead, so that the caller
+// must call PushAgain: other parts of the push have gone elsewhere, or will, and the message contains them as well.
 func (c *Coordinator) sendAgain(f *flush, p *lanePush, v bellows.RouteVersion, fx *Effects) (stale bool) {
 	if f.reopened || c.outgrown(f, p) {
 		c.spoil(f, p, v, fx)

@@ -33,7 +33,7 @@ func (c *counter) count(f *flush, u *delta.Set, partitions []partition) {
 		b, p := u.Find(n), &partitions[n]
 		f.values += b.Len() * p.width
 		sum := audit.Sum(0)
-		if p.sample.Has(f.clock) {
+		if p.sample.Contains(f.clock) {
 			rows, values := b.Chunk()
 			switch {
 			case p.format != vec.Float32:
@@ -51,7 +51,7 @@ func (c *counter) count(f *flush, u *delta.Set, partitions []partition) {
 // countLease counts the end of an exclusive lease.
 func (c *counter) countLease(f *flush, l Lease, p *partition) {
 	sum := audit.Sum(0)
-	if p.sample.Has(f.clock) {
+	if p.sample.Contains(f.clock) {
 		sum = audit.Range(p.pair.Ref.Partition, 0, l.Granted.Values)
 	}
 	c.add(f, p, p.rows, sum)

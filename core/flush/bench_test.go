@@ -48,7 +48,7 @@ func newBench(t *testing.T, tables []table.Schema, splits int, l flush.Limits) *
 	return newBenchAt(t, tables, splits, l, 1, vec.Float32)
 }
 
-// newBenchAt is newBench for a process of the node, and a format in which deltas travel.
+// newBenchAt returns a bench, as newBench does, for a process of the node, and a format in which deltas travel.
 func newBenchAt(t *testing.T, tables []table.Schema, splits int, l flush.Limits, process uint32, f vec.Format) *bench {
 	r := route.Spread(tables, splits, lanes, []bellows.NodeID{1})
 	b := &bench{t: t, tables: tables, route: r, pools: delta.NewPools(r.Partitions(), 0)}
@@ -57,7 +57,7 @@ func newBenchAt(t *testing.T, tables []table.Schema, splits int, l flush.Limits,
 	for _, a := range lanes {
 		b.AddLane(a)
 	}
-	for ref := range r.All() {
+	for ref := range r.Each() {
 		n := r.Number(ref)
 		s := &tables[ref.Table]
 		b.pools.Describe(n, s, s.Rows/max(1, s.Partitions), 0)

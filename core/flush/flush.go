@@ -149,7 +149,7 @@ func New(first *route.Route, tables []table.Schema, o Options) *Coordinator {
 		gatherer: gatherer{pools: o.Pools, splits: first.Splits(), leased: o.Limits.Leased},
 		counter:  counter{ledgers: make([]audit.Ledger, len(tables))},
 		self:     o.Self, controller: o.Controller, process: o.Process, deferrable: o.Limits.Deferrable}
-	for ref := range first.All() {
+	for ref := range first.Each() {
 		s := &tables[ref.Table]
 		begin, end := first.Cut(ref.Table).Rows(ref.Partition)
 		rows := int(end - begin)

@@ -83,7 +83,7 @@ func TestEmptyFlush(t *testing.T) {
 	b.counts(0, 0, 0)
 }
 
-// TestEmptyFlushWithOneLane has a task change nothing in a job of one lane.
+// TestEmptyFlushWithOneLane finishes a task that changes nothing in a job of one lane.
 func TestEmptyFlushWithOneLane(t *testing.T) {
 	all := lanes
 	defer func() { lanes = all }()
@@ -170,8 +170,7 @@ func TestLanesWithoutRoom(t *testing.T) {
 	b.expect("relay of lane 0 uncertain")
 }
 
-// TestRoomAfterAMove lets a lane find room for a push of which a part has moved: what is left of it is sent in a push
-// of its own.
+// TestRoomAfterAMove lets a lane find room for a push with a part that has moved: the rest is sent in a separate push.
 func TestRoomAfterAMove(t *testing.T) {
 	b := newBench(t, twoTables(), 1, flush.Limits{})
 	b.push(row{0, 0, 1}, row{1, 0, 2})
@@ -219,7 +218,7 @@ func TestStalePartsGoElsewhere(t *testing.T) {
 	b.counts(1, 1, 0)
 	b.said()
 	b.commit(1, 1, 5, true, pair(1, 1, 1), pair(1, 0, 2))
-	b.stale(controller, 1, 9, pair(1, 1, 1)) // it has a number: whoever refuses it knows less
+	b.stale(controller, 1, 9, pair(1, 1, 1)) // it has a number: the controller that refuses it knows less
 	if _, _, awaited := b.AwaitedRoute(); awaited {
 		t.Error("a part that is recorded is stale")
 	}
@@ -287,7 +286,7 @@ func TestANewControllerHearsWhatIsDone(t *testing.T) {
 	b.expect("relay of lane 0 recorded 1")
 }
 
-// TestLeasesLeaveAtOnce has a task with a lease finish: what waits of its split leaves before it, and it alone, with
+// TestLeasesLeaveAtOnce finishes a task with a lease: work of its split that waits leaves before it, and no other, with
 // its lease last. Its reader has seen the commit.
 func TestLeasesLeaveAtOnce(t *testing.T) {
 	b := newBench(t, twoTables(), 2, flush.Limits{})
@@ -386,8 +385,8 @@ func TestImpossibleAnswersAreErrors(t *testing.T) {
 	}
 }
 
-// TestAnswersToAnotherProcess are about flushes of the process of the node before this one, which are past, and of
-// the one after it and of another node, which cannot be.
+// TestAnswersToAnotherProcess delivers answers to flushes of the node's previous process, which are ignored, and of its
+// next process and another node, which are invalid.
 func TestAnswersToAnotherProcess(t *testing.T) {
 	b := newBenchAt(t, twoTables(), 1, flush.Limits{}, 2, 0)
 	b.push(row{1, 0, 1})

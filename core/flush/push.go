@@ -13,21 +13,20 @@ import (
 // The way of a push: Add → accumulate; Leave → send → load → post; then, as lanes answer, TakeFull and TakeRoom
 // (backpressure), TakeHeld → done (all have voted), and TakeCommitted → close.
 //
-// A flush for one lane needs no vote but that lane's, so its Done is part of the push and the lane sends it on when
-// it holds all (docs/decisions/0022): one hop less. The coordinator learns that it was held when it is committed. A
-// flush for several lanes leaves its results with the first, for a controller that recovers from what lanes hold
-// (TestFirstLaneKeepsFinishedUnits); its Done is said here.
+// A flush for one lane needs only that lane's vote, so its Done is part of the push and the lane sends it on when it
+// holds all (docs/decisions/0022): one hop less. The coordinator learns that it was held when it is committed. A flush
+// for several lanes leaves its results with the first, for a controller that recovers from what lanes hold
+// (TestFirstLaneKeepsFinishedUnits); its Done is sent here.
 //
-// Turned down: a Done beside the pushes to several lanes, which would count before a lane that has no room holds its
-// part.
+// Rejected: a Done next to the pushes to several lanes, which would count before a lane without room holds its part.
 
-// Add takes the work of a task that has run, whose unit is Finished. A task with exclusive leases is a flush of its
-// own, at once: they keep everybody else out until it is committed. Work that waits to leave with other units of its
-// clock leaves before it, since the units of a split count in their order (sendEarlier). One whose deltas show with
-// its whole clock leaves with that all the same (leavesWithClock).
+// Add takes the work of a task that has run; its unit is Finished. A task with exclusive leases is a separate flush, at
+// once: they exclude all other tasks until it is committed. Waiting work of its clock leaves before it, since the units
+// of a split count in their order (sendEarlier). A task with deltas that show with its whole clock leaves with that all
+// the same (leavesWithClock).
 //
-// It returns the deltas that the task's split lays over its reads until they are committed, of which the split
-// becomes a user; nil: there are none.
+// It returns the deltas that the task's split lays over its reads until they are committed, and makes the split a user
+// of them; nil: none.
 func (c *Coordinator) Add(t *Work, r *route.Route, fx *Effects) (kept *delta.Bundle) {
 	w := c.writeSetOf(t.Unit.Clock)
 	if len(t.Leases) == 0 || c.leavesWithClock(w, t) {
@@ -40,8 +39,8 @@ func (c *Coordinator) Add(t *Work, r *route.Route, fx *Effects) (kept *delta.Bun
 	return kept
 }
 
-// sendEarlier sends a write set that has units of a split, and replaces it by an empty one: the split's next unit is
-// a flush of its own, and would otherwise wait at the controller for what waits here, perhaps for a third
+// sendEarlier sends a write set that has units of a split, and replaces it by an empty one: the split's next unit is a
+// separate flush, and would otherwise wait at the controller for work that waits here, perhaps for a third unit
 // (TestALeasedUnitPassesNone).
 func (c *Coordinator) sendEarlier(w *writeSet, s bellows.SplitID, r *route.Route, fx *Effects) {
 	if !w.finished(s) || planted.On("leased-unit-passes") {
@@ -91,8 +90,8 @@ func (c *Coordinator) send(w *writeSet, r *route.Route, fx *Effects) {
 	c.post(f, r, fx)
 }
 
-// load puts a flush's deltas and ends of leases into the pushes that to names for their partitions; nil: not sent.
-// What it puts there is memory of the write set's, which stays as it is until the flush is closed.
+// load puts a flush's deltas and ends of leases into the pushes that to names for their partitions; nil: not sent. They
+// share memory with the write set, which does not change until the flush is closed.
 func (c *Coordinator) load(f *flush, to func(number int) *lanePush) {
 	for u, at := range f.updates {
 		touched := u.Touched()
@@ -158,7 +157,7 @@ func (c *Coordinator) post(f *flush, r *route.Route, fx *Effects) {
 	}
 	switch len(f.pushes) {
 	case 0:
-	case 1: // whose lane sends it on when it holds all of the flush
+	case 1: // its lane sends the done on when it holds all of the flush
 		f.pushes[0].push.Done = c.done(f, fx)
 	default: // for another controller, which asks the lanes what they hold
 		f.pushes[0].push.Done = c.fillDone(f).Copy()
@@ -168,14 +167,14 @@ func (c *Coordinator) post(f *flush, r *route.Route, fx *Effects) {
 		p.push.Pairs = f.pairs(p.push.Pairs)
 		fx.Send(c.self, c.lanes[p.lane], p.push)
 	}
-	if len(f.pushes) == 0 { // there is no lane
+	if len(f.pushes) == 0 { // no lane
 		fx.Send(c.self, c.controller, c.done(f, fx))
 		c.close(f)
 	}
 }
 
-// pushNothing has a lane, one of this node if there is one, hold a flush that changes nothing, as it holds any other:
-// what its tasks have signalled is then known to another process than the controller's (TestAFlushOfNothingIsHeld).
+// pushNothing makes a lane, one of this node if it has one, hold a flush that changes nothing, as it holds any other:
+// another process than the controller's then knows the signals of its tasks (TestAFlushOfNothingIsHeld).
 func (c *Coordinator) pushNothing(f *flush, r *route.Route) {
 	lane := none
 	for i, a := range c.lanes {
@@ -263,7 +262,7 @@ func (c *Coordinator) close(f *flush) {
 	clear(w.leases)
 	c.gatherer.spare.Put(w)
 	for i := range f.pushes {
-		if c.lanes[f.pushes[i].lane].Node != c.self.Node { // that freed a push of its own
+		if c.lanes[f.pushes[i].lane].Node != c.self.Node { // that lane freed a separate push
 			wire.Free(f.pushes[i].push)
 		}
 	}

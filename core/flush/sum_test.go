@@ -97,7 +97,7 @@ func TestTheLedgerHasWhatArrives(t *testing.T) {
 		}{{"all", async, 1}, {"some", async, 2}, {"keys", keyed, 1}} {
 			b := newBenchAt(t, []table.Schema{c.schema}, 1, flush.Limits{}, 1, f)
 			clock, sampled := bellows.Clock(0), audit.SampleOf(bellows.PartitionRef{}, rows*width)
-			for !sampled.Has(clock) {
+			for !sampled.Contains(clock) {
 				clock++
 			}
 			stream, barrier := b.pools.NewSet(), b.pools.NewSet()
@@ -156,7 +156,7 @@ func TestTheLedgerHasLeases(t *testing.T) {
 		slab := []float32{float32(clock), 2, 3, 4}
 		b.work(0, clock, nil, b.lease(1, 0, 0, slab...))
 		b.said()
-		if sampled.Has(clock) {
+		if sampled.Contains(clock) {
 			want += audit.Range(0, 0, slab)
 		}
 		if _, ledgers := b.Sent(); ledgers[1].Sent != want {

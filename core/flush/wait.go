@@ -14,8 +14,8 @@ import (
 // it waits for at each lane (Overdue), takes the lane's word about it (Stands), and names what some lane does not
 // hold (Unheld).
 
-// Overdue yields each wait at a lane that has lasted longer than a time: a push of which some part is not visible.
-// Parts that wait for a route are left out: no lane has it. The caller asks the lane about each of them.
+// Overdue yields each wait at a lane that has lasted longer than a time: a push with a part that is not visible. It
+// leaves out parts that wait for a route: no lane has them. The caller asks the lane about each wait.
 func (c *Coordinator) Overdue(lane int, nowMillis, mostMillis int64) iter.Seq[pending.Wait] {
 	return func(yield func(pending.Wait) bool) {
 		for _, f := range c.flushes.open {
@@ -81,8 +81,8 @@ func (p *lanePush) brings(f *flush, pair wire.Pair) (partState, bool) {
 	return partHeld, p.first == none && pair.Generation == 0
 }
 
-// contradicts reports whether what a lane says of a push, some part of which is not known to be visible, means that a
-// message is lost: what it has said to come to this would have come before. The state is that of the part by which
+// contradicts reports whether a lane's answer about a push with a part that is not known to be visible means that a
+// message is lost: the lane's earlier messages would have come before the answer. state is that of the part by which
 // the lane was asked (TestLostResentPushEndsJob).
 func (p *lanePush) contradicts(f *flush, state partState, w *pending.Wait) bool {
 	switch w.Behind {
@@ -90,7 +90,7 @@ func (p *lanePush) contradicts(f *flush, state partState, w *pending.Wait) bool 
 		return true
 	case pending.Room: // Full is lost; or Room, or what was sent again before the question
 		return (state == partFull) == (w.Who == 1) || w.Who == 1 && p.asked > 0 && p.asked == p.resent
-	case pending.Record: // Held, which comes where other lanes have parts of it, too
+	case pending.Record: // Held, which comes if other lanes have parts of it as well
 		return f.writes.done != nil && state < partHeld
 	}
 	// Committed, which has the number.

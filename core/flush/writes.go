@@ -118,12 +118,11 @@ func (g *gatherer) Dispatched(clock bellows.Clock) { g.writeSetOf(clock).open++ 
 // Finished notes that a unit of a clock has run here, or will not run here after all.
 func (g *gatherer) Finished(clock bellows.Clock) { g.writeSetOf(clock).open-- }
 
-// leavesWithClock reports whether a task with exclusive leases leaves with the others of its clock on this node:
-// where all that it adds shows with the whole clock, so that it is a part of one sum instead of a message of its own,
-// which every lane would keep until then (TestLeasedTasksOfClockAreOneSum). Its leases end that much later: who
-// waits for one waits for tasks of this clock, and for no longer than some task executes here (Leave; planted:
-// clock-keeps-leases). What comes back of leases of other nodes is in memory until then, so that it has a bound
-// (Limits.Leased).
+// leavesWithClock reports whether a task with exclusive leases leaves with the others of its clock on this node: if all
+// its additions show with the whole clock. Then it is a part of one sum instead of a separate message, which every lane
+// would keep until then (TestLeasedTasksOfClockAreOneSum). Its leases end that much later: a task that waits for one
+// waits for tasks of this clock, and for no longer than some task executes here (Leave; planted: clock-keeps-leases).
+// Slabs leased from other nodes stay in memory until then, so that they have a bound (Limits.Leased).
 func (g *gatherer) leavesWithClock(w *writeSet, t *Work) bool {
 	if !t.Summed || t.Unit.Items.End != t.Clock.End || len(t.Barrier.Touched()) == 0 || len(t.Stream.Touched()) > 0 {
 		return false
@@ -230,7 +229,7 @@ func (g *gatherer) addSubtree(w *writeSet, s subtree) {
 				continue
 			}
 			left, right := s, o
-			if delta.Left(s.at) != s.at {
+			if delta.LowerChild(s.at) != s.at {
 				left, right = o, s
 			}
 			w.tree[i] = w.tree[len(w.tree)-1]

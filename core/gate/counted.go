@@ -30,8 +30,8 @@ type incarnation struct {
 // Add notes a flush.
 func (f *Counted) Add(id bellows.FlushID) { f.find(id).add(id.Seq) }
 
-// Has reports whether a flush was added.
-func (f *Counted) Has(id bellows.FlushID) bool {
+// Contains reports whether a flush was added.
+func (f *Counted) Contains(id bellows.FlushID) bool {
 	l := f.find(id)
 	return id.Seq <= l.upTo || slices.Contains(l.above, id.Seq)
 }

@@ -42,8 +42,8 @@ func TestAFlushIsKnownByItsIncarnation(t *testing.T) {
 		{id(3, 1, 1), true, true}, {id(3, 1, 5), true, true}, {id(3, 1, 2), false, true}, {id(3, 1, 3), false, false},
 		{id(3, 2, 2), true, true}, {id(3, 2, 1), false, true}, {id(3, 2, 5), false, false}, {id(1, 1, 1), false, true}, {id(0, 1, 1), false, false},
 	} {
-		if was.Has(c.id) != c.then || f.Has(c.id) != c.ever {
-			t.Errorf("%v: known %v to the copy, %v to the original; want %v, %v", c.id, was.Has(c.id), f.Has(c.id), c.then, c.ever)
+		if was.Contains(c.id) != c.then || f.Contains(c.id) != c.ever {
+			t.Errorf("%v: known %v to the copy, %v to the original; want %v, %v", c.id, was.Contains(c.id), f.Contains(c.id), c.then, c.ever)
 		}
 	}
 }
@@ -68,8 +68,8 @@ func TestListTellsTheSameFlushes(t *testing.T) {
 			other.Add(id)
 		}
 		for range 1000 {
-			if id := some(); one.Has(id) != other.Has(id) {
-				t.Fatalf("%v is known to one, %v, and to the other, %v", id, one.Has(id), other.Has(id))
+			if id := some(); one.Contains(id) != other.Contains(id) {
+				t.Fatalf("%v is known to one, %v, and to the other, %v", id, one.Contains(id), other.Contains(id))
 			}
 		}
 	}

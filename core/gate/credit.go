@@ -6,11 +6,10 @@ import (
 	"bellows/link/wire"
 )
 
-// Credits are a lane's backpressure towards nodes that do not read. What a lane sends to another node waits in a
-// queue as long as that node does not read. So a lane answers a node only as far as its credit goes. Questions beyond
-// it wait, which take little memory, and are answered when marks come back that the lane has sent after its answers.
-// A node that asks and never reads keeps Unread words of memory here, and one answer more
-// (TestUnreadLeasesWaitForCredit).
+// Credits are a lane's backpressure towards nodes that do not read. Messages to another node wait in a queue as long as
+// that node does not read. So a lane answers a node only as far as its credit goes. Questions beyond it wait, which
+// takes little memory. The lane answers them when the marks that it sent after its answers come back. A node that asks
+// and never reads keeps Unread words of memory here, and one answer more (TestUnreadLeasesWaitForCredit).
 //
 // Rejected: not to read from a node that does not read. Two nodes that answer each other could then wait for ever.
 type Credits struct {

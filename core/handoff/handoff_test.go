@@ -51,7 +51,7 @@ func TestACopyKeepsItsWindow(t *testing.T) {
 		t.Errorf("%d pieces fit into the window", sent)
 	}
 	if !s.Open(1) || s.Open(2) {
-		t.Errorf("behind the first piece of rows there is one more: %v; behind the second: %v", s.Open(1), s.Open(2))
+		t.Errorf("rows after the first piece: %v; after the second: %v", s.Open(1), s.Open(2))
 	}
 	if s.Taken(3) {
 		t.Error("a piece is taken that was not sent")
@@ -73,8 +73,8 @@ func TestACopyKeepsItsWindow(t *testing.T) {
 		}
 	}
 	pass(&wire.Chunk{Rows: []uint32{1}, Values: make([]float32, 2)})
-	if !s.Ready(p) || s.Arrived() || s.Behind() {
-		t.Errorf("ready %v, arrived %v, behind %v with one chunk on its way", s.Ready(p), s.Arrived(), s.Behind())
+	if !s.Ready(p) || s.Arrived() || s.Lagging() {
+		t.Errorf("ready %v, arrived %v, behind %v with one chunk on its way", s.Ready(p), s.Arrived(), s.Lagging())
 	}
 	for range 10 {
 		pass(&wire.Chunk{Rows: []uint32{1, 2, 3}, Values: make([]float32, 6)})
@@ -82,18 +82,18 @@ func TestACopyKeepsItsWindow(t *testing.T) {
 	if s.Open(0) {
 		t.Error("chunks on their way are rows")
 	}
-	if s.Ready(p) || !s.Behind() {
+	if s.Ready(p) || !s.Lagging() {
 		t.Error("it is ready with more on its way than may be")
 	}
-	if !s.Taken(26) || s.Taken(27) || !s.Ready(p) || s.Behind() || !s.Arrived() {
-		t.Errorf("ready %v, behind %v, arrived %v when all changes are taken", s.Ready(p), s.Behind(), s.Arrived())
+	if !s.Taken(26) || s.Taken(27) || !s.Ready(p) || s.Lagging() || !s.Arrived() {
+		t.Errorf("ready %v, behind %v, arrived %v when all changes are taken", s.Ready(p), s.Lagging(), s.Arrived())
 	}
 	urgent := handoff.NewSource(&wire.Handoff{Urgent: true}, 1, handoff.Limits{Slab: 4, Window: 30})
 	urgent.Begin(false)
 	for sent = 0; urgent.Next(p, nil) != nil; sent++ {
 	}
 	if sent != 3 {
-		t.Errorf("%d pieces fit into the window of who is urgent", sent)
+		t.Errorf("%d pieces fit into the window of an urgent move", sent)
 	}
 }
 
@@ -119,12 +119,12 @@ func TestProgressGrowsToItsEnd(t *testing.T) {
 			var im store.Image
 			p.Save(&im)
 			s := source(handoff.Limits{Slab: 1 + rng.IntN(8), Window: 1 + rng.IntN(400), Behind: 1000})
-			if m := s.Tell(p, &im, false); m == nil || m.Copied != 0 {
+			if m := s.ReportProgress(p, &im, false); m == nil || m.Copied != 0 {
 				t.Fatalf("it begins with %+v", m)
 			}
 			s.Begin(rng.IntN(2) == 0)
 			var all, before, told, held, number uint64
-			still := false // nothing has come that is to be copied, too
+			still := false // nothing to copy has been added since
 			look := func() (copied, of uint64) {
 				copied, of = s.Progress(p, &im)
 				if copied < before || copied > of {
@@ -162,9 +162,9 @@ func TestProgressGrowsToItsEnd(t *testing.T) {
 					s.Taken(number - min(number, uint64(rng.IntN(2))))
 				}
 				copied, of := look()
-				switch m := s.Tell(p, &im, false); {
+				switch m := s.ReportProgress(p, &im, false); {
 				case m == nil && copied-told >= max(1, of/100):
-					t.Fatalf("seed %d, keys %v: nobody is told of %d bytes of %d, after %d", seed, sparse, copied, of, told)
+					t.Fatalf("seed %d, keys %v: no report of %d bytes of %d, after %d", seed, sparse, copied, of, told)
 				case m != nil && (m.Copied != copied || m.Of != of || copied-told < max(1, of/100) || m.Whole || m.Number != 9 || m.Term != 2 || m.Pair != pair):
 					t.Fatalf("seed %d, keys %v: told is %+v of %d bytes of %d, after %d", seed, sparse, m, copied, of, told)
 				case m != nil:
@@ -174,14 +174,15 @@ func TestProgressGrowsToItsEnd(t *testing.T) {
 			if copied, of := look(); copied != held || of != held {
 				t.Fatalf("seed %d, keys %v: %d bytes of %d are there in the end, of %d that were sent", seed, sparse, copied, of, held)
 			}
-			if m := s.Tell(p, &im, true); m == nil || !m.Whole || m.Copied != held {
+			if m := s.ReportProgress(p, &im, true); m == nil || !m.Whole || m.Copied != held {
 				t.Fatalf("the end is told as %+v", m)
 			}
 		}
 	}
 }
 
-// TestACopyIsToldByHundredths copies many rows in small pieces: who asked for it hears of some hundred words, however many pieces there are.
+// TestACopyIsToldByHundredths copies many rows in small pieces: the node that asked for the copy receives about a
+// hundred reports, however many pieces it has.
 func TestACopyIsToldByHundredths(t *testing.T) {
 	schema := &table.Schema{Name: "w", Rows: 10000, Width: 2, Partitions: 1}
 	p, err := store.New(schema, schema.Cut(), 0)
@@ -192,7 +193,7 @@ func TestACopyIsToldByHundredths(t *testing.T) {
 	for m := s.Next(p, nil); m != nil; m = s.Next(p, nil) {
 		pieces++
 		s.Taken(m.Number)
-		if m := s.Tell(p, nil, false); m != nil {
+		if m := s.ReportProgress(p, nil, false); m != nil {
 			words++
 		}
 	}
@@ -201,7 +202,8 @@ func TestACopyIsToldByHundredths(t *testing.T) {
 	}
 }
 
-// TestRowsInPlaceAreCopiedAgain has rows change under a lease when some are copied: nothing is copied until the lane says so, and then all.
+// TestRowsInPlaceAreCopiedAgain changes rows under a lease after some have been copied: nothing is copied until the
+// lane allows it, and then all rows are.
 func TestRowsInPlaceAreCopiedAgain(t *testing.T) {
 	p := partition(t, false)
 	s := source(handoff.Limits{Slab: 8, Window: 1000, Behind: 1000})
@@ -234,7 +236,8 @@ func TestRowsInPlaceAreCopiedAgain(t *testing.T) {
 	}
 }
 
-// TestAnImageIsCopiedOrKept has the driver keep an image before all rows have left, which is copied behind them; and afterwards, which the receiver does itself, whatever of the older one is on its way.
+// TestAnImageIsCopiedOrKept keeps an image before all rows have left: it is copied after them. It keeps another one
+// afterwards: the receiver keeps that itself, whatever pieces of the older one are on their way.
 func TestAnImageIsCopiedOrKept(t *testing.T) {
 	p := partition(t, false)
 	var im store.Image
@@ -267,18 +270,19 @@ func TestAnImageIsCopiedOrKept(t *testing.T) {
 	}
 }
 
-// TestATargetTakesPiecesInTheirOrder refuses gaps, pieces that come twice, any behind the last, and rows of another partition, which may have more than this one.
+// TestATargetTakesPiecesInTheirOrder refuses gaps, pieces that come twice, pieces after the last, and rows of another
+// partition, which may have more than this one.
 func TestATargetTakesPiecesInTheirOrder(t *testing.T) {
 	from, other := wire.LaneAt(1, 0), wire.LaneAt(2, 0)
 	p := partition(t, false)
 	s := source(handoff.Limits{Slab: 100, Window: 1000, Behind: 1000})
 	g := handoff.NewTarget(from, s.Offer(1))
-	if w := g.Welcome(); w.Copy != 7 || w.Number != 0 || w.Pair != pair || g.Tell() != nil {
+	if w := g.Welcome(); w.Copy != 7 || w.Number != 0 || w.Pair != pair || g.Ack() != nil {
 		t.Errorf("the offer is taken by %+v", w)
 	}
 	s.Begin(false)
 	rows, clocks, last := s.Next(p, nil), s.Clocks(4), s.Last(5, 4, 3, 2)
-	if g.Is(other, rows) || !g.Is(from, rows) || g.Is(from, &wire.Piece{Copy: 8}) {
+	if g.Matches(other, rows) || !g.Matches(from, rows) || g.Matches(from, &wire.Piece{Copy: 8}) {
 		t.Error("it takes pieces of another copy")
 	}
 	take := func(m *wire.Piece, want string) {
@@ -296,7 +300,7 @@ func TestATargetTakesPiecesInTheirOrder(t *testing.T) {
 	take(&elsewhere, "piece 1 of a copy of t1/p0 is of t1/p1, generation")
 	take(rows, "")
 	take(rows, "piece 1 of a copy of t1/p0 behind piece 1")
-	if m := g.Tell(); m == nil || m.Number != 1 || g.Tell() != nil {
+	if m := g.Ack(); m == nil || m.Number != 1 || g.Ack() != nil {
 		t.Errorf("it tells %+v", m)
 	}
 	take(clocks, "")
@@ -310,8 +314,8 @@ func TestATargetTakesPiecesInTheirOrder(t *testing.T) {
 	take(s.Void(), "behind the last")
 }
 
-// TestRowsWithKeysAreCopiedAsTheyAre copies keys that count, and a chunk of keys.
-func TestRowsWithKeysAreCopiedAsTheyAre(t *testing.T) {
+// TestSourceCopiesKeyedRows copies keys that count, and a chunk of keys.
+func TestSourceCopiesKeyedRows(t *testing.T) {
 	p := partition(t, true)
 	rows, err := p.Reserve([]bellows.Key{5, 6, 7}, nil)
 	require.NoError(t, err)
@@ -331,7 +335,8 @@ func TestRowsWithKeysAreCopiedAsTheyAre(t *testing.T) {
 	}
 }
 
-// TestALargeChangeTravelsInPieces cuts changes of a partition of which four rows were copied, without the others. What waits for its clock is put together again.
+// TestALargeChangeTravelsInPieces cuts changes of a partition with four copied rows, and leaves out the other rows. A
+// change that waits for its clock is put together again.
 func TestALargeChangeTravelsInPieces(t *testing.T) {
 	var of [4]*wire.Chunk
 	of[0] = &wire.Chunk{Values: make([]float32, 20)}
@@ -404,8 +409,8 @@ func TestALargeChangeTravelsInPieces(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotOneChangeIsRefused has pieces of a change come that do not fit to those before.
-func TestWhatIsNotOneChangeIsRefused(t *testing.T) {
+// TestTargetRefusesMixedChange sends pieces of a change that do not fit the earlier ones.
+func TestTargetRefusesMixedChange(t *testing.T) {
 	first := func() *wire.Piece {
 		return &wire.Piece{Pair: pair, Kind: handoff.Chunk, Number: 1, Waits: true, Clock: 3, Count: 3, Rows: []uint32{1}, Values: []float32{1, 2}}
 	}

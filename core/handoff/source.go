@@ -11,9 +11,9 @@ import (
 	"bellows/link/wire"
 )
 
-// What a piece is (wire.Piece).
+// The kinds of pieces (wire.Piece).
 const (
-	Offer  uint8 = iota // a copy begins, if its receiver says that it takes it
+	Offer  uint8 = iota // a copy begins, if its receiver accepts it
 	Rows                // rows as they are, with the memory of their rule
 	Image               // rows of the image that the driver has kept last
 	Chunk               // a recorded chunk: it becomes part of the state now, or (Waits) with its clock
@@ -31,12 +31,13 @@ type Limits struct {
 	Behind int // bytes of changes on their way, above which the copy is given up
 }
 
-// Source is the end of a copy that has the partition.
+// A Source is the sending end of a copy; its lane has the partition.
 //
-// It is offered, copies from the moment that the offer is taken, and is ready when all rows are taken and little else is on its way. What an exclusive lease may have
-// changed in place is copied again (Torn), when the lane says so (Again).
+// The copy is offered, begins when the offer is taken, and is ready when all rows are taken and little else is on its
+// way. Rows that an exclusive lease may have changed in place are copied again (Torn), when the lane allows it (Again).
 //
-// Invariants: pieces are numbered without gaps; of the rows before the cursor each has been sent after it was changed otherwise than by what was sent (TestACopyHasTheSameBits).
+// Invariants: pieces are numbered without gaps; each row before the cursor has been sent since its last change, unless
+// the change itself was sent (TestACopyHasTheSameBits).
 type Source struct {
 	Term   bellows.Term
 	Number uint64 // of the move
@@ -71,7 +72,7 @@ type onWay struct {
 // around is about how many bytes a piece has around its lists.
 const around = 64
 
-// NewSource is the copy of that number of a partition.
+// NewSource returns the copy of a partition with that number.
 func NewSource(m *wire.Handoff, copy uint64, limits Limits) *Source {
 	if m.Urgent {
 		limits.Window *= 8
@@ -79,17 +80,17 @@ func NewSource(m *wire.Handoff, copy uint64, limits Limits) *Source {
 	return &Source{Term: m.Term, Number: m.Number, To: m.NextOwner(), Urgent: m.Urgent, limits: limits, copy: copy, pair: m.Pair, image: -1}
 }
 
-// Copy is the number of the copy.
+// Copy returns the number of the copy.
 func (s *Source) Copy() uint64 { return s.copy }
 
-// Offer is the first piece, by a route.
+// Offer returns the first piece, by a route.
 func (s *Source) Offer(v bellows.RouteVersion) *wire.Piece {
 	m := s.piece(Offer)
 	m.Number, m.Route = 0, v
 	return m
 }
 
-// Begin notes that the offer was taken. kept: the driver has kept an image, which is copied, too.
+// Begin records that the offer was taken. kept: the driver has kept an image, which is copied as well.
 func (s *Source) Begin(kept bool) {
 	s.begun = true
 	if kept && !planted.On("handoff-image-forgotten") {
@@ -97,10 +98,10 @@ func (s *Source) Begin(kept bool) {
 	}
 }
 
-// Begun reports whether changes are to be told.
+// Begun reports whether changes are to be sent.
 func (s *Source) Begun() bool { return s.begun }
 
-// Taken notes that pieces up to one are part of the copy. It reports whether there can be such a one.
+// Taken records that pieces up to one are part of the copy. It reports whether that is possible.
 func (s *Source) Taken(number uint64) bool {
 	if !s.begun || number > s.number {
 		return false
@@ -119,7 +120,7 @@ func (s *Source) Taken(number uint64) bool {
 	return true
 }
 
-// Open reports whether rows are on their way in a piece behind that one.
+// Open reports whether rows are on their way in a piece after that one.
 func (s *Source) Open(number uint64) bool {
 	for i := len(s.onWay) - 1; i >= 0 && s.onWay[i].number > number; i-- {
 		if s.onWay[i].rows {
@@ -149,7 +150,7 @@ func (s *Source) next(m *wire.Piece, rows bool) *wire.Piece {
 	return m
 }
 
-// Next is the next piece of rows, or of the image that was kept; nil: there is none, or as many are on their way as may be.
+// Next returns the next piece of rows, or of the image that was kept; nil if all have left, or if the window is full.
 func (s *Source) Next(p *store.Partition, image *store.Image) *wire.Piece {
 	if !s.begun || s.torn || s.rows+around*s.pieces >= s.limits.Window {
 		return nil
@@ -184,7 +185,7 @@ func (s *Source) Next(p *store.Partition, image *store.Image) *wire.Piece {
 	return s.next(m, true)
 }
 
-// keys is how many a piece of rows has; -1: rows have none.
+// keys returns how many keys a piece of rows has; -1: rows have none.
 func (s *Source) keys(p *store.Partition, n int) int {
 	if p.Keyed() {
 		return n
@@ -202,12 +203,13 @@ func (s *Source) Ready(p *store.Partition) bool {
 	return s.Copied(p) && s.rows == 0 && s.events <= s.limits.Window
 }
 
-// Behind reports whether more changes are on their way than may be.
-func (s *Source) Behind() bool { return s.events > s.limits.Behind }
+// Lagging reports whether more changes are on their way than allowed.
+func (s *Source) Lagging() bool { return s.events > s.limits.Behind }
 
-// Tell is the word how far the copy is, for who asked for the move: that the partition may go (whole), else when the copy begins and at each hundredth of it. Nil:
-// that much was told. Words are observations: one that is lost is made up for by the next.
-func (s *Source) Tell(p *store.Partition, image *store.Image, whole bool) *wire.Prepared {
+// ReportProgress returns the progress of the copy for the node that asked for the move: that the partition may go (whole), else
+// the begin of the copy and each hundredth of it. Nil: that much was reported. Reports are observations: the next one
+// replaces one that is lost.
+func (s *Source) ReportProgress(p *store.Partition, image *store.Image, whole bool) *wire.Prepared {
 	copied, of := s.Progress(p, image)
 	if !whole && s.said && copied-s.told < max(1, of/100) {
 		return nil
@@ -216,8 +218,9 @@ func (s *Source) Tell(p *store.Partition, image *store.Image, whole bool) *wire.
 	return &wire.Prepared{Term: s.Term, Number: s.Number, Pair: s.pair, Copied: copied, Of: of, Whole: whole}
 }
 
-// Progress is how many bytes of rows, and of the image, have been taken, and about how many will be: those, what is on its way and what has not left. What is to be copied again counts
-// again. So copied only grows, is never more than of, and is as much when all has been taken (TestProgressGrowsToItsEnd).
+// Progress returns how many bytes of rows, and of the image, have been taken, and about how many will be: those that
+// were taken, those on their way and those that have not left. Rows that are to be copied again count again. So copied
+// only grows, is never more than of, and equals it when all has been taken (TestProgressGrowsToItsEnd).
 func (s *Source) Progress(p *store.Partition, image *store.Image) (copied, of uint64) {
 	key, rows, more := 0, 0, 0
 	if p.Keyed() {
@@ -235,7 +238,7 @@ func (s *Source) Progress(p *store.Partition, image *store.Image) (copied, of ui
 	return s.copied, s.copied + uint64(s.rows+rows*(key+4*p.RowValues())+more)
 }
 
-// Torn notes that rows change in place: all are copied again, from when the lane says so.
+// Torn records that rows change in place: all are copied again, as soon as the lane allows it.
 func (s *Source) Torn() {
 	if !planted.On("handoff-lease-unseen") {
 		s.torn = true
@@ -252,11 +255,12 @@ func (s *Source) Again() {
 // IsTorn reports whether rows that were copied have changed in place.
 func (s *Source) IsTorn() bool { return s.torn }
 
-// Chunk is a recorded chunk of a clock, in pieces no longer than those of rows: what stands on a connection behind a long one would wait for all of it, and so would the lane that
-// makes or takes it (TestALargeChangeTravelsInPieces).
+// Chunk returns a recorded chunk of a clock, in pieces no longer than those of rows: messages after a long one on a
+// connection would wait for all of it, and so would the lane that makes or takes it (TestALargeChangeTravelsInPieces).
 //
-// Of a dense table it has only rows that were copied: the others will be copied with it. One that waits for its clock is therefore passed on when that is complete, or when all rows are
-// copied; its receiver puts its pieces together (Target.Gather), since sums know it as one.
+// Of a dense table it has only rows that were copied: the others will be copied with it. A chunk that waits for its
+// clock is therefore passed on when the clock is complete, or when all rows are copied. Its receiver puts the pieces
+// together (Target.Gather), since sums count it as one chunk.
 func (s *Source) Chunk(p *store.Partition, c *wire.Chunk, clock bellows.Clock, waits bool) iter.Seq[*wire.Piece] {
 	n, below := p.Numbers(), s.cursor
 	switch {
@@ -266,7 +270,7 @@ func (s *Source) Chunk(p *store.Partition, c *wire.Chunk, clock bellows.Clock, w
 		n = len(c.Rows)
 	}
 	switch {
-	case p.Keyed(): // new keys come behind the rows that were copied
+	case p.Keyed(): // new keys come after the rows that were copied
 		below = math.MaxInt
 	case s.torn:
 		below = 0
@@ -329,14 +333,15 @@ func (s *Source) Chunk(p *store.Partition, c *wire.Chunk, clock bellows.Clock, w
 	}
 }
 
-// Clocks is that the clocks up to c become part of the state.
+// Clocks returns the piece that makes the clocks up to c part of the state.
 func (s *Source) Clocks(c bellows.Clock) *wire.Piece {
 	m := s.piece(Clocks)
 	m.Clock = c
 	return s.next(m, false)
 }
 
-// Keep is that an image of the state is kept. Where not all rows have left, the image is copied behind them instead: nil.
+// Keep returns the piece that makes the receiver keep an image of the state. If not all rows have left, it returns nil,
+// and the image is copied after them instead.
 func (s *Source) Keep(p *store.Partition) *wire.Piece {
 	if (s.torn || s.cursor < p.Numbers()) && !planted.On("handoff-kept-early") {
 		s.image = 0
@@ -346,13 +351,14 @@ func (s *Source) Keep(p *store.Partition) *wire.Piece {
 	return s.next(s.piece(Keep), false)
 }
 
-// Void is that the copy is given up.
+// Void returns the piece that gives up the copy.
 func (s *Source) Void() *wire.Piece { return s.next(s.piece(Void), false) }
 
-// Ended is that the sender's job is over.
+// Ended returns the piece that ends the sender's job.
 func (s *Source) Ended() *wire.Piece { return s.next(s.piece(Ended), false) }
 
-// Last is that a record gives the partition to the receiver, and what of it no other piece has.
+// Last returns the piece by which a record gives the partition to the receiver, with everything that no other piece
+// has.
 func (s *Source) Last(commit, newest, ended bellows.CommitNumber, sum audit.Sum) *wire.Piece {
 	m := s.piece(Last)
 	m.Commit, m.Newest, m.Ended, m.Sum = commit, newest, ended, sum

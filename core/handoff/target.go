@@ -19,21 +19,24 @@ type Target struct {
 	told   uint64 // up to which its sender knows
 	last   *wire.Piece
 
-	change *wire.Piece // one that waits for its clock, of which not all has come; nil: there is none
+	change *wire.Piece // a change that waits for its clock and has not come completely; nil: none
 	rows   int         // of it that have come
 }
 
-// NewTarget is the end for a copy that was offered.
+// NewTarget returns the receiving end of a copy that was offered.
 func NewTarget(from wire.Address, offer *wire.Piece) *Target {
 	return &Target{From: from, Pair: offer.Pair, copy: offer.Copy}
 }
 
-// Is reports whether a piece from a lane is of this copy.
-func (t *Target) Is(from wire.Address, m *wire.Piece) bool { return t.From == from && t.copy == m.Copy }
+// Matches reports whether a piece from a lane belongs to this copy.
+func (t *Target) Matches(from wire.Address, m *wire.Piece) bool {
+	return t.From == from && t.copy == m.Copy
+}
 
-// Take takes the next piece. Rows it writes to the partition, those of an image to that; what other pieces ask for is the caller's to do.
+// Take takes the next piece. It writes rows to the partition, and rows of an image to the image; the caller carries out
+// what other pieces ask for.
 func (t *Target) Take(m *wire.Piece, p *store.Partition, image *store.Image) error {
-	if m.Pair != t.Pair { // whose rows were checked as another partition's
+	if m.Pair != t.Pair { // its rows were checked as another partition's
 		return fmt.Errorf("piece %d of a copy of %v is of %v, generation %d", m.Number, t.Pair.Ref, m.Pair.Ref, m.Pair.Generation)
 	}
 	if m.Number != t.number+1 {
@@ -57,7 +60,8 @@ func (t *Target) Take(m *wire.Piece, p *store.Partition, image *store.Image) err
 	return nil
 }
 
-// Gather puts the pieces of a change that waits for its clock together, since sums know it as one; nil: others follow. What is whole it gives back. It frees what it has put together
+// Gather puts together the pieces of a change that waits for its clock, since sums count it as one; nil: more pieces
+// follow. It returns a whole change as it is, and frees the pieces that it has put together
 // (TestALargeChangeTravelsInPieces).
 func (t *Target) Gather(m *wire.Piece) (*wire.Piece, error) {
 	if m.Count == 0 && t.change == nil || planted.On("handoff-parts-apart") {
@@ -66,7 +70,7 @@ func (t *Target) Gather(m *wire.Piece) (*wire.Piece, error) {
 	n := max(len(m.Rows), len(m.Keys))
 	if n == 0 || int(m.First) != t.rows || int(m.First)+n > int(m.Count) || len(m.Values)%n > 0 ||
 		t.change != nil && (m.Count != t.change.Count || m.Subtree != t.change.Subtree || m.Clock != t.change.Clock) {
-		return nil, fmt.Errorf("piece %d of a copy of %v has %d rows from %d on of %d of a change, of which %d have come", m.Number, t.Pair.Ref, n, m.First, m.Count, t.rows)
+		return nil, fmt.Errorf("piece %d of a copy of %v has %d rows from %d on of %d of a change; %d have come", m.Number, t.Pair.Ref, n, m.First, m.Count, t.rows)
 	}
 	width := len(m.Values) / n
 	if t.change == nil {
@@ -97,11 +101,11 @@ func (t *Target) Gather(m *wire.Piece) (*wire.Piece, error) {
 	return c, nil
 }
 
-// Last is the last piece; nil: it has not come.
+// Last returns the last piece; nil: it has not come.
 func (t *Target) Last() *wire.Piece { return t.last }
 
-// Tell is the word to the sender that all has been taken up to now; nil: it knows.
-func (t *Target) Tell() *wire.Taken {
+// Ack returns the message to the sender that all has been taken up to now; nil: the sender knows.
+func (t *Target) Ack() *wire.Taken {
 	if t.told == t.number {
 		return nil
 	}
@@ -109,5 +113,5 @@ func (t *Target) Tell() *wire.Taken {
 	return &wire.Taken{Copy: t.copy, Number: t.number, Pair: t.Pair}
 }
 
-// Welcome is the word to the sender that its offer is taken.
+// Welcome returns the message to the sender that its offer is taken.
 func (t *Target) Welcome() *wire.Taken { return &wire.Taken{Copy: t.copy, Pair: t.Pair} }

@@ -124,7 +124,7 @@ func (v *village) turn() {
 	who, ok := v.admission.Turn(v.now)
 	switch g := v.first(); {
 	case !ok && g != nil && !g.called:
-		v.fail("it is nobody's turn, and node %d waits", g.who.Node)
+		v.fail("no node has its turn, and node %d waits", g.who.Node)
 	case !ok:
 	case g == nil || g.called || g.who != who:
 		v.fail("it is the turn of %+v, and the first is %+v", who, g)
@@ -234,7 +234,7 @@ func (g *visitor) dial(d join.Dial) {
 func (r *resident) takes(v *village, n bellows.NodeID, number, of int) {
 	if e := r.doors.Called(n, number, of); e.Whole {
 		if slices.Contains(r.whole, n) || v.find(n) != nil || !e.Keep {
-			v.fail("node %d lets node %d in: %+v, who was there: %v", r.id, n, e, r.whole)
+			v.fail("node %d lets node %d in: %+v, already connected: %v", r.id, n, e, r.whole)
 		}
 		r.whole = append(r.whole, n)
 	}
@@ -365,7 +365,7 @@ func TestNodesJoinWhileOthersRun(t *testing.T) {
 func TestAnInvitationThatCannotBe(t *testing.T) {
 	a := join.NewAdmission(0, 2, ownJob, liveness.Times{})
 	if a.Ready(2, ownJob) != nil || a.Lost(2, errors.New("gone")) != nil || !a.Guest(2) || a.Guest(1) {
-		t.Error("it takes notice of who was not invited")
+		t.Error("it takes notice of nodes that were not invited")
 	}
 	for _, c := range [][2]int{{0, 0}, {-1, 2}, {1, -1}} {
 		if who, err := a.Invite(c[0], c[1]); bellows.KindOf(err) != bellows.Config {
@@ -386,7 +386,7 @@ func TestAnInvitationThatCannotBe(t *testing.T) {
 		t.Errorf("at the end: %+v", o)
 	}
 	if coming := a.Coming(); len(coming) > 0 {
-		t.Errorf("who was turned away is on its way: %+v", coming)
+		t.Errorf("a node that was turned away is on its way: %+v", coming)
 	}
 	a.TakesPart(7) // a previous controller has admitted it
 	if who, err := a.Invite(1, 0); err != nil || who.Node != 8 || a.Guest(7) {
@@ -394,11 +394,11 @@ func TestAnInvitationThatCannotBe(t *testing.T) {
 	}
 	a.TakesPart(8)
 	if _, ok := a.Due(); ok || a.Guest(8) {
-		t.Error("who takes part is on the way")
+		t.Error("a node that takes part is on its way")
 	}
 	early, err := a.Invite(1, 0)
 	if o := a.Ready(early.Node, ownJob); err != nil || o == nil || bellows.KindOf(o.Err) != bellows.Bug {
-		t.Errorf("who says that it is ready before its turn: %+v, %v", o, err)
+		t.Errorf("a node that is ready before its turn: %+v, %v", o, err)
 	}
 	for range join.GuestsMost {
 		if _, err := a.Invite(1, 0); err != nil {
@@ -417,7 +417,7 @@ func TestAnInvitationThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestTheGoneAreNotWaitedFor has a process follow node 0. It waits for the nodes that exist and for no others. A
+// TestTheGoneAreNotWaitedFor follows node 0 by another process. It waits for the nodes that exist and for no others. A
 // caller with the number of a node that is gone is turned away.
 func TestTheGoneAreNotWaitedFor(t *testing.T) {
 	t.Parallel()

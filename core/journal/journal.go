@@ -55,7 +55,7 @@ func New(opt Options) *Journal {
 func (j *Journal) Number() bellows.CommitNumber { return j.number }
 
 // Counted reports whether a flush has a number.
-func (j *Journal) Counted(f bellows.FlushID) bool { return j.counted.Has(f) }
+func (j *Journal) Counted(f bellows.FlushID) bool { return j.counted.Contains(f) }
 
 // Recorded returns all flushes that have a number, for an actor that begins.
 func (j *Journal) Recorded() []wire.Recorded { return j.counted.List() }

@@ -341,7 +341,7 @@ func TestARestoredJournalContinues(t *testing.T) {
 	var s journal.Saved
 	b.Save(&s)
 	b.append(1, 3)
-	if s.Commit != 2 || s.Counted.Has(flush(1, 3)) {
+	if s.Commit != 2 || s.Counted.Contains(flush(1, 3)) {
 		t.Errorf("saved %+v", s)
 	}
 	after := newBook(journal.Options{})
@@ -350,7 +350,7 @@ func TestARestoredJournalContinues(t *testing.T) {
 		t.Errorf("covered %d, number %d, recorded %+v", after.Covered(), after.Number(), after.Recorded())
 	}
 	after.append(1, 3)
-	if s.Counted.Has(flush(1, 3)) {
+	if s.Counted.Contains(flush(1, 3)) {
 		t.Error("the saved state changes with the journal")
 	}
 	after.Send(lanes[:1], &after.out)

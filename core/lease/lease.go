@@ -61,8 +61,8 @@ func (h *Holders) Ending() { h.ending = true }
 // End ends the exclusive lease.
 func (h *Holders) End() { h.exclusive = false }
 
-// Out reports whether a lease is out.
-func (h *Holders) Out() bool { return h.exclusive || len(h.shared) > 0 }
+// Active reports whether a lease is out.
+func (h *Holders) Active() bool { return h.exclusive || len(h.shared) > 0 }
 
 // Exclusive reports whether the exclusive lease is out.
 func (h *Holders) Exclusive() bool { return h.exclusive }

@@ -19,8 +19,8 @@ func TestAnExclusiveHolderIsAlone(t *testing.T) {
 		if s, e := h.Free(wire.Shared), h.Free(wire.Exclusive); s != shared || e != exclusive {
 			t.Errorf("shared is free: %v, exclusive: %v; want %v and %v", s, e, shared, exclusive)
 		}
-		if h.Out() == exclusive {
-			t.Errorf("a lease is out: %v", h.Out())
+		if h.Active() == exclusive {
+			t.Errorf("a lease is out: %v", h.Active())
 		}
 	}
 	free(true, true)

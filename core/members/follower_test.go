@@ -131,7 +131,8 @@ func TestAFollowerLeavesOnce(t *testing.T) {
 	}
 }
 
-// TestTheEndOfNodeZero is a loss while the job runs, and lets the node go when the job is over.
+// TestTheEndOfNodeZero disconnects node 0: that is a loss while the job runs, and releases the node when the job is
+// over.
 func TestTheEndOfNodeZero(t *testing.T) {
 	for name, c := range map[string]struct {
 		before func(d *desk)
@@ -185,7 +186,7 @@ func TestFollowerReportsLossOfOthers(t *testing.T) {
 		"complaint about 3, breach true: node 2 hears no more of node 3: row 9 of 4")
 }
 
-// TestUnendedTasksAreNamedAndGivenUp has a node whose tasks continue when the job is over.
+// TestUnendedTasksAreNamedAndGivenUp ends the job while a node's tasks continue.
 func TestUnendedTasksAreNamedAndGivenUp(t *testing.T) {
 	units := []bellows.Unit{{Split: 3, Clock: 4, Items: bellows.Range{End: 5}}, {Split: 4}}
 	const until = "; the job is over, and this is given up after 60.0 s"
@@ -264,8 +265,8 @@ func TestASlowFollowerComesToTheEnd(t *testing.T) {
 	}
 }
 
-// TestNewLeaderHearsEverythingAgain has other processes replace node 0, before a node is ready and afterwards. The
-// node announces to each that it is ready, once it is, and which nodes it has lost.
+// TestNewLeaderHearsEverythingAgain replaces the process of node 0, before a node is ready and afterwards. The node
+// announces to each process that it is ready, once it is, and which nodes it has lost.
 func TestNewLeaderHearsEverythingAgain(t *testing.T) {
 	d := newFollower()
 	d.Followed(&d.fx)

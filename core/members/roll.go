@@ -154,7 +154,7 @@ func (r *Roll) Suspect(n bellows.NodeID, reason string, patienceMillis int64) {
 	}
 }
 
-// Accuse is Suspect on the report of another node. Retract takes it back if that node is lost.
+// Accuse works like Suspect, on the report of another node. Retract takes it back if that node is lost.
 func (r *Roll) Accuse(by, n bellows.NodeID, reason string, patienceMillis int64) {
 	if s := r.suspect(n, reason, patienceMillis); s != nil && !slices.Contains(s.by, by) {
 		s.by = append(s.by, by)

@@ -233,8 +233,8 @@ func TestASuspectHasItsTime(t *testing.T) {
 	expect(t, verdicts(r))
 }
 
-// TestTheLostAreLostOnce has another controller's records name a node once more that was lost, and has left. Its
-// silence afterwards is no loss again, since a caller of Verdict would then never end.
+// TestTheLostAreLostOnce names a node again, by another controller's records, that was lost and has left. Its silence
+// afterwards is no loss again, since a caller of Verdict would then never end.
 func TestTheLostAreLostOnce(t *testing.T) {
 	r := readyRoll()
 	r.Lose(2, "it died")
@@ -293,7 +293,7 @@ func TestNodeThatLeftIsNotLost(t *testing.T) {
 	}
 }
 
-// TestSuspicionsTakeNoMemory has others report again and again that they cannot reach one node.
+// TestSuspicionsTakeNoMemory reports again and again that other nodes cannot reach one node.
 func TestSuspicionsTakeNoMemory(t *testing.T) {
 	r := readyRoll()
 	r.Suspect(2, "not heard", 3000)
@@ -366,7 +366,7 @@ func TestSlowCallerStillEndsItsWaits(t *testing.T) {
 	}
 }
 
-// TestSpareableNodeGoesOfTwo has a worker and a server lose each other, whichever reports first. If the server is
+// TestSpareableNodeGoesOfTwo reports that a worker and a server have lost each other, in both orders. If the server is
 // heard, and no other node has lost it, the worker goes. A server goes if it is silent, if two nodes have lost it, or
 // if node 0 has.
 func TestSpareableNodeGoesOfTwo(t *testing.T) {

@@ -30,9 +30,9 @@ const (
 	Complete
 )
 
-// TakePiece takes a piece of a copy that is sent here. One of a copy that was given up, or that was not taken, is
-// ignored. The partition is that of an Arrival other than Nothing. Flushes that are part of the state now are left in
-// the effects. An error is a breach by the sender.
+// TakePiece takes a piece of a copy that is sent here. It ignores pieces of a copy that was given up, or that was not
+// taken. The partition is that of an Arrival other than Nothing. Flushes that are part of the state now are left in the
+// effects. An error is a protocol violation by the sender.
 func (v *Migrations) TakePiece(
 	from wire.Address, m *wire.Piece, fx *partition.Effects, out *wire.Outbox,
 ) (*partition.Partition, Arrival, error) {
@@ -44,7 +44,7 @@ func (v *Migrations) TakePiece(
 	case handoff.Void:
 		v.withdraw(func(o offer) bool { return o.from == from && o.piece.Copy == m.Copy })
 	}
-	i := slices.IndexFunc(v.in, func(p *partition.Partition) bool { return p.In.Target.Is(from, m) })
+	i := slices.IndexFunc(v.in, func(p *partition.Partition) bool { return p.In.Target.Matches(from, m) })
 	if i < 0 {
 		wire.Free(m)
 		return nil, Nothing, nil
@@ -82,8 +82,9 @@ func (v *Migrations) TakePiece(
 // withdraw forgets offers.
 func (v *Migrations) withdraw(which func(offer) bool) { v.offers = slices.DeleteFunc(v.offers, which) }
 
-// TakeOffers tells other lanes which of their copies are taken: those of partitions that they own. An offer by a route
-// that the lane has not come to waits. closing: the lane takes none any more. An error is a breach by a lane.
+// TakeOffers reports to other lanes which of their copies are taken: those of partitions that they own. An offer by a
+// route that the lane has not reached waits. closing: the lane takes no more copies. An error is a protocol violation
+// by a lane.
 func (v *Migrations) TakeOffers(at *shard.Shard, closing bool, out *wire.Outbox) (wire.Address, error) {
 	if len(v.offers) == 0 {
 		return wire.Address{}, nil
@@ -117,14 +118,14 @@ func (v *Migrations) TakeOffers(at *shard.Shard, closing bool, out *wire.Outbox)
 // TellOwners tells the owners of copies how far these have come here.
 func (v *Migrations) TellOwners(out *wire.Outbox) {
 	for _, p := range v.in {
-		if m := p.In.Target.Tell(); m != nil {
+		if m := p.In.Target.Ack(); m != nil {
 			out.Send(v.self, p.In.Target.From, m)
 		}
 	}
 	v.in = slices.DeleteFunc(v.in, func(p *partition.Partition) bool { return p.In.Served() })
 }
 
-// Copy returns the copy of a partition that is sent here; nil: there is none.
+// Copy returns the copy of a partition that is sent here, or nil.
 func (v *Migrations) Copy(ref bellows.PartitionRef) *partition.Partition {
 	i := slices.IndexFunc(v.in, func(p *partition.Partition) bool { return p.Ref == ref && !p.In.Served() })
 	if i < 0 {
@@ -136,8 +137,8 @@ func (v *Migrations) Copy(ref bellows.PartitionRef) *partition.Partition {
 // Incoming returns how many partitions are copied here and not served yet.
 func (v *Migrations) Incoming() int { return len(v.in) }
 
-// Lose stops waiting for the state of partitions that a lost node was to send. A lane of this process lives as long as
-// this one, also if the controller takes the process for lost.
+// Lose stops waiting for the state of partitions that a lost node was to send. A lane of this process is never lost to
+// this one, even if the controller takes the process for lost.
 func (v *Migrations) Lose(node bellows.NodeID) {
 	for _, p := range v.in {
 		if p.In.Lost == "" && p.In.Target.From.Node == node && node != v.self.Node {

@@ -37,7 +37,7 @@ func newEnd(t *testing.T, self wire.Address) *end {
 	e := &end{self: self, moves: migration.New(self, controller, handoff.Limits{Slab: 2, Window: 1000, Behind: 1000})}
 	e.shard = shard.New(shard.Config{Self: self, Tables: tables, Route: r, Cuts: &checkpoint.Giver{},
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }})
-	for ref := range r.All() {
+	for ref := range r.Each() {
 		if r.Owner(ref).Lane == self {
 			require.NoError(t, e.shard.Create(ref))
 		}

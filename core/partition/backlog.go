@@ -138,7 +138,7 @@ func (p *Partition) Accept(e Entry, fx *Effects) {
 	switch b := &p.backlog; {
 	case b.barrier && !planted.On("visible-when-recorded"):
 		b.wait(e)
-	case (p.Leases.Out() || len(b.deferred) > 0) && !planted.On("commit-under-lease"):
+	case (p.Leases.Active() || len(b.deferred) > 0) && !planted.On("commit-under-lease"):
 		b.postpone(e)
 	default:
 		p.applyChunk(&e, fx)
@@ -187,7 +187,7 @@ func (p *Partition) Reach(c bellows.Clock, number bellows.CommitNumber, fx *Effe
 		b.early = append(b.early, mark)
 		return nil
 	}
-	if b.barrier && (p.Leases.Out() || len(b.deferred) > 0) {
+	if b.barrier && (p.Leases.Active() || len(b.deferred) > 0) {
 		if !planted.On("clock-mark-lost") {
 			b.postpone(mark)
 		}
@@ -248,7 +248,7 @@ func (p *Partition) applyClock(clock bellows.Clock, number bellows.CommitNumber,
 func (p *Partition) applySum(clock bellows.Clock, number bellows.CommitNumber) error {
 	b := &p.backlog
 	var leaf func(*delta.Buffer)
-	if p.Ledger.Sample.Has(clock) {
+	if p.Ledger.Sample.Contains(clock) {
 		leaf = p.Ledger.take
 	}
 	sum, twice := delta.Sum(b.sums, b.buffer, b.giveBuffer, leaf)
@@ -275,7 +275,7 @@ func (p *Partition) catchUp(fx *Effects) (err error) {
 
 // catchUpUnleased applies what leases have kept out, unless another lease is still out.
 func (p *Partition) catchUpUnleased(fx *Effects) error {
-	if p.Leases.Out() {
+	if p.Leases.Active() {
 		return nil
 	}
 	return p.catchUp(fx)

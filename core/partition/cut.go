@@ -115,7 +115,7 @@ func (b *backlog) gathered(cut bellows.CommitNumber, after bellows.Clock, rows i
 // cutLeased gives away what the partition would be if its exclusive lease had not begun.
 func (p *Partition) cutLeased(number bellows.CommitNumber) {
 	was := p.cut.mark.Before()
-	if p.cut.giver.At() > 0 && (p.Leases.remote || was == nil && planted.On("cut-old-lease")) {
+	if p.cut.giver.RecordNumber() > 0 && (p.Leases.remote || was == nil && planted.On("cut-old-lease")) {
 		was = p.State.store.Clone()
 	}
 	if was == nil {

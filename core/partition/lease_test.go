@@ -99,7 +99,7 @@ func (r *rig) cut() {
 func (r *rig) given() (values []float32) {
 	r.t.Helper()
 	for piece := (checkpoint.Piece{}); !piece.Last; {
-		require.NoError(r.t, r.giver.Piece(r.giver.At(), r.p.Ref, 7, &piece))
+		require.NoError(r.t, r.giver.Piece(r.giver.RecordNumber(), r.p.Ref, 7, &piece))
 		values = append(values, piece.Values...)
 	}
 	return values

@@ -28,7 +28,7 @@ type Ledger struct {
 
 // Before adds up the bits that are about to be written.
 func (g *Ledger) Before(c *Change) {
-	if (c.Kind != Delta && c.Kind != Sum) || !g.Sample.Has(c.Clock) {
+	if (c.Kind != Delta && c.Kind != Sum) || !g.Sample.Contains(c.Clock) {
 		return
 	}
 	if c.Chunk == nil {
@@ -42,7 +42,7 @@ func (g *Ledger) Before(c *Change) {
 
 // After adds up the bits that the holder of a lease has written.
 func (g *Ledger) After(c *Change) {
-	if c.Kind == LeaseEnd && g.Sample.Has(c.Clock) {
+	if c.Kind == LeaseEnd && g.Sample.Contains(c.Clock) {
 		g.taken += g.store.Bits(nil, g.store.Values())
 	}
 }
@@ -56,7 +56,7 @@ func (g *Ledger) carry(c *wire.Chunk, clock bellows.Clock) {
 		return
 	}
 	g.rows += int64(len(c.Values) / g.width)
-	if g.Sample.Has(clock) {
+	if g.Sample.Contains(clock) {
 		g.carried += g.chunk(c)
 	}
 }
@@ -90,7 +90,7 @@ func (p *Partition) Count() (l audit.Ledger, applied, dropped int64) {
 				continue
 			}
 			dropped += int64(len(e.Chunk.Values) / g.width)
-			if g.Sample.Has(e.Clock) {
+			if g.Sample.Contains(e.Clock) {
 				l.Dropped += g.chunk(e.Chunk)
 			}
 		}

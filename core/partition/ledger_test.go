@@ -43,7 +43,7 @@ func TestTheLedgerHasWhatIsWritten(t *testing.T) {
 		at.Applied++
 		c := &wire.Chunk{Pair: p.Pair(), Rows: []uint32{1, 2}, Values: []float32{float32(clock) + 1, 2}}
 		p.Accept(partition.Entry{Flush: flush(1), Chunk: c, Clock: clock, Number: at.Applied}, &fx)
-		if p.Ledger.Sample.Has(clock) {
+		if p.Ledger.Sample.Contains(clock) {
 			return audit.Rows(0, 1, c.Rows, c.Values)
 		}
 		return 0
@@ -58,7 +58,7 @@ func TestTheLedgerHasWhatIsWritten(t *testing.T) {
 		values[7]++
 		at.Applied++
 		require.NoError(t, p.EndExclusive(flush(2), values, clock, at.Applied, &fx))
-		if applied += all; p.Ledger.Sample.Has(clock) {
+		if applied += all; p.Ledger.Sample.Contains(clock) {
 			sampled++
 			want.Taken += audit.Range(0, 0, values)
 		}

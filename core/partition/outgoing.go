@@ -158,7 +158,7 @@ func (o *Outgoing) Stream(fx *Effects) CopyStep {
 		o.waiting(lastClock)
 		o.drain(fx)
 		return CopyWaits
-	case s.Behind():
+	case s.Lagging():
 		return CopyOverrun
 	case o.leases.stopped:
 		s.Again()
@@ -184,7 +184,7 @@ func (o *Outgoing) Stop(fx *Effects) {
 func (o *Outgoing) Announce() *wire.Prepared {
 	whole := (o.leases.stopped || planted.On("handoff-not-held")) && o.source.Ready(o.state.store)
 	o.prepared = o.prepared || whole
-	return o.source.Tell(o.state.store, &o.state.image, whole)
+	return o.source.ReportProgress(o.state.store, &o.state.image, whole)
 }
 
 // Hurries reports whether nothing of the copy is to be held back.
@@ -197,7 +197,7 @@ func (o *Outgoing) Hurries() bool {
 // counts stay here, and so does its memory until all of it has arrived (Free).
 func (p *Partition) HandOver(to wire.Address, at Frontier, fx *Effects) error {
 	o, b := &p.Out, &p.backlog
-	ready := o.prepared && !p.Leases.Out() && len(b.deferred) == 0
+	ready := o.prepared && !p.Leases.Active() && len(b.deferred) == 0
 	if o.source.To != to || !ready && !planted.On("handoff-not-held") {
 		return fmt.Errorf("a move of %v, which was not prepared", p.Ref)
 	}

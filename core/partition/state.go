@@ -90,7 +90,7 @@ func (s *State) keep() {
 func (s *State) write(change Change, odd bool) {
 	c := s.log.begin(change)
 	apply := s.store.Apply
-	if s.sample.Has(c.Clock) {
+	if s.sample.Contains(c.Clock) {
 		apply = s.store.ApplySummed
 	}
 	if !odd || !planted.On("write-dropped") {

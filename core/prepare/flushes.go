@@ -93,7 +93,7 @@ func (f *Flushes) SetRoute(r *route.Route) { f.route = r }
 func (f *Flushes) Count(id bellows.FlushID) { f.counted.Add(id) }
 
 // Counted reports whether a flush has a number.
-func (f *Flushes) Counted(id bellows.FlushID) bool { return f.counted.Has(id) }
+func (f *Flushes) Counted(id bellows.FlushID) bool { return f.counted.Contains(id) }
 
 // LoadCounted replaces the flushes that have a number, at a lane that begins while the job runs.
 func (f *Flushes) LoadCounted(list []wire.Recorded) { f.counted.Load(list) }

@@ -120,7 +120,7 @@ func checkInvariants(t *testing.T, f *Flushes) {
 				here[one] = true
 			}
 		}
-		if f.counted.Has(h.Push.Flush) {
+		if f.counted.Contains(h.Push.Flush) {
 			t.Errorf("%v is held and has a number", h.Push.Flush)
 		}
 	}
@@ -133,7 +133,7 @@ func checkInvariants(t *testing.T, f *Flushes) {
 				t.Errorf("%v of %v is held and waits", p.Ref, w.flush)
 			}
 		}
-		if len(w.pairs) == 0 || w.first != f.least(w.pairs) || f.counted.Has(w.flush) {
+		if len(w.pairs) == 0 || w.first != f.least(w.pairs) || f.counted.Contains(w.flush) {
 			t.Errorf("%v waits at place %d with %v", w.flush, w.first, w.pairs)
 		}
 	}
@@ -141,7 +141,7 @@ func checkInvariants(t *testing.T, f *Flushes) {
 		t.Error("the flushes that wait are out of order")
 	}
 	for i, one := range f.missed {
-		if f.counted.Has(one.Flush) || slices.ContainsFunc(f.missed[:i], func(o wire.Missed) bool {
+		if f.counted.Contains(one.Flush) || slices.ContainsFunc(f.missed[:i], func(o wire.Missed) bool {
 			return o.Flush == one.Flush && o.Ref == one.Ref
 		}) {
 			t.Errorf("missed twice, or counted: %v", one)

@@ -51,7 +51,7 @@ type Judgement struct {
 // Parts that are known are removed from the push.
 func (f *Flushes) Judge(from wire.Address, m *wire.Push, applied bellows.CommitNumber, at Partitions,
 	out *wire.Outbox) Judgement {
-	if f.counted.Has(m.Flush) && !planted.On("push-twice") {
+	if f.counted.Contains(m.Flush) && !planted.On("push-twice") {
 		f.answerHeld(from, m, out)
 		// A client that sends again a flush without parts had sent it to a lane that has left.
 		if m.Again && len(m.Pairs) == 0 && !planted.On("left-behind-untold") {

@@ -44,7 +44,7 @@ func (f *Flushes) SayStale(to wire.Address, m *wire.Stale, out *wire.Outbox) {
 			m.Pairs = slices.DeleteFunc(m.Pairs, func(p wire.Pair) bool { return slices.Contains(here, p) })
 		}
 	}
-	if len(m.Pairs) > 0 && !f.counted.Has(m.Flush) {
+	if len(m.Pairs) > 0 && !f.counted.Contains(m.Flush) {
 		out.Send(f.self, to, m)
 	}
 }
@@ -128,8 +128,8 @@ func (f *Flushes) DropLate(m *wire.Push, at Partitions) {
 	}
 }
 
-// Drop does what Miss does, for a push that its client will send again elsewhere. It fails if too much is missed:
-// each client has a bounded number of flushes under way.
+// Drop works like Miss, for a push that its client will send again elsewhere. It fails if too much is missed: each
+// client has a bounded number of flushes under way.
 func (f *Flushes) Drop(m *wire.Push) error {
 	if f.Miss(m); len(f.missed) > missedMax {
 		return fmt.Errorf("parts of %d flushes, of which it knows that they belong elsewhere", missedMax)

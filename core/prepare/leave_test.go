@@ -159,7 +159,7 @@ func TestMissCountsRowsAndBits(t *testing.T) {
 		{Flush: id(1, 1), Ref: pair(2, 1).Ref, Rows: 3},
 		{Flush: id(1, 1), Ref: pair(1, 1).Ref, Rows: 4, Bits: audit.Rows(1, 2, nil, m.Leases[0].Values)},
 	}
-	if audit.SampleOf(pair(2, 1).Ref, 0).Has(2) {
+	if audit.SampleOf(pair(2, 1).Ref, 0).Contains(2) {
 		want[1].Bits = audit.Keys(1, 1, keys, values[:3])
 	}
 	list := d.Missed()
@@ -187,7 +187,7 @@ func TestKeyedBitsOfAllClocks(t *testing.T) {
 		m.Chunks = []wire.Chunk{{Pair: pair(2, 0), Keys: keys, Values: values}}
 		d.Miss(m)
 		want := audit.Sum(0)
-		if audit.SampleOf(pair(2, 0).Ref, 0).Has(clock) {
+		if audit.SampleOf(pair(2, 0).Ref, 0).Contains(clock) {
 			want, sampled = audit.Keys(0, 1, keys, values), sampled+1
 		}
 		if list := d.Missed(); list[len(list)-1].Bits != want {

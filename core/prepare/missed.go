@@ -27,7 +27,7 @@ func (f *Flushes) Adopt(list []wire.Missed) { f.miss(list) }
 func (f *Flushes) miss(list []wire.Missed) {
 	for _, one := range list {
 		known := func(o wire.Missed) bool { return o.Flush == one.Flush && o.Ref == one.Ref }
-		if !f.counted.Has(one.Flush) && !slices.ContainsFunc(f.missed, known) {
+		if !f.counted.Contains(one.Flush) && !slices.ContainsFunc(f.missed, known) {
 			f.missed = append(f.missed, one)
 		}
 	}

@@ -31,7 +31,7 @@ type partInfo struct {
 // newLayout returns the layout of a job, by any of its routes.
 func newLayout(tables []table.Schema, r *route.Route) layout {
 	l := layout{route: r, parts: make([]partInfo, r.Partitions())}
-	for ref := range r.All() {
+	for ref := range r.Each() {
 		s, values := &tables[ref.Table], 0
 		if !s.Sparse {
 			first, end := r.Cut(ref.Table).Rows(ref.Partition)
@@ -42,21 +42,21 @@ func newLayout(tables []table.Schema, r *route.Route) layout {
 	return l
 }
 
-// at returns what is fixed of a partition.
-func (l *layout) at(ref bellows.PartitionRef) *partInfo { return &l.parts[l.route.Number(ref)] }
+// part returns the fixed properties of a partition.
+func (l *layout) part(ref bellows.PartitionRef) *partInfo { return &l.parts[l.route.Number(ref)] }
 
 // stampPairs gives the partitions of pairs a stamp that no other has. That is a set of partitions that
 // needs no memory, valid until the next call.
 func (l *layout) stampPairs(list iter.Seq[wire.Pair]) {
 	l.stamp++
 	for p := range list {
-		l.at(p.Ref).stamp = l.stamp
+		l.part(p.Ref).stamp = l.stamp
 	}
 }
 
 // strip removes from a push the parts for partitions that have the last stamp.
 func (l *layout) strip(m *wire.Push) {
-	stamped := func(ref bellows.PartitionRef) bool { return l.at(ref).stamp == l.stamp }
+	stamped := func(ref bellows.PartitionRef) bool { return l.part(ref).stamp == l.stamp }
 	m.Chunks = slices.DeleteFunc(m.Chunks, func(c wire.Chunk) bool { return stamped(c.Ref) })
 	m.Leases = slices.DeleteFunc(m.Leases, func(e wire.LeaseEnd) bool { return stamped(e.Ref) })
 }
@@ -67,7 +67,7 @@ func (l *layout) PairsOf(m *wire.Push) []wire.Pair {
 	l.stamp++
 	list := l.pairs[:0]
 	for p := range pairs(m) {
-		if at := l.at(p.Ref); at.stamp != l.stamp {
+		if at := l.part(p.Ref); at.stamp != l.stamp {
 			at.stamp = l.stamp
 			list = append(list, p)
 		}
@@ -106,7 +106,7 @@ func (l *layout) partsOf(m *wire.Push) (list []wire.Missed) {
 			i = len(list)
 			list = append(list, wire.Missed{Flush: m.Flush, Ref: ref})
 		}
-		list[i].Rows += int64(values / l.at(ref).width)
+		list[i].Rows += int64(values / l.part(ref).width)
 		list[i].Bits += bits
 	}
 	for i := range m.Chunks {
@@ -115,8 +115,8 @@ func (l *layout) partsOf(m *wire.Push) (list []wire.Missed) {
 	}
 	for i := range m.Leases {
 		e := &m.Leases[i]
-		bits, p := audit.Sum(0), l.at(e.Ref)
-		if p.sample.Has(m.Clock) {
+		bits, p := audit.Sum(0), l.part(e.Ref)
+		if p.sample.Contains(m.Clock) {
 			bits = audit.Rows(e.Ref.Partition, p.width, nil, e.Values)
 		}
 		add(e.Ref, len(e.Values), bits)
@@ -127,9 +127,9 @@ func (l *layout) partsOf(m *wire.Push) (list []wire.Missed) {
 // bits returns the audit's sum over a chunk as its client made it: by keys if it has keys, since the
 // numbers of their rows differ from lane to lane; 0 if the clock is not in the sample.
 func (l *layout) bits(c *wire.Chunk, clock bellows.Clock) audit.Sum {
-	p := l.at(c.Ref)
+	p := l.part(c.Ref)
 	switch {
-	case !p.sample.Has(clock):
+	case !p.sample.Contains(clock):
 		return 0
 	case c.Keys != nil:
 		return audit.Keys(c.Ref.Partition, p.width, c.Keys, c.Values)

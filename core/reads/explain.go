@@ -62,7 +62,7 @@ func (r *Reads) ExplainRequest(at *shard.Shard, who partition.Subscriber, reques
 		if a == nil {
 			continue
 		}
-		if v := p.Visible(at.Frontier()); p.Leases.Out() || !gate.Admits(a.Need, v.Commit, v.Clock) {
+		if v := p.Visible(at.Frontier()); p.Leases.Active() || !gate.Admits(a.Need, v.Commit, v.Clock) {
 			return explainNeed(at, p, a.Need)
 		}
 		if p.Out.Source() != nil { // it goes to another lane by the next

@@ -44,7 +44,7 @@ func newDesk(t *testing.T, c reads.Config) *desk {
 	d := &desk{t: t, reads: reads.New(c)}
 	d.shard = shard.New(shard.Config{Self: self, Tables: tables, Route: r, Cuts: &checkpoint.Giver{},
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }})
-	for ref := range r.All() {
+	for ref := range r.Each() {
 		require.NoError(t, d.shard.Create(ref))
 	}
 	d.clients.Add(client.Address, 1)

@@ -136,7 +136,7 @@ func TestAMoveIsGivenUp(t *testing.T) {
 func TestUnfitMoveIsCanceled(t *testing.T) {
 	l := newList()
 	l.move(t, lanes[1], false)
-	for ref := range l.Route().All() {
+	for ref := range l.Route().Each() {
 		if ref != first {
 			require.NoError(t, l.Change(l.Route().MovePartition(ref, lanes[0])))
 		}

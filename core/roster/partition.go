@@ -73,7 +73,7 @@ func (r *Roster) MovePartition(ref bellows.PartitionRef, to wire.Address, urgent
 	*Order, error,
 ) {
 	switch {
-	case !r.route.Has(ref):
+	case !r.route.Contains(ref):
 		return nil, fmt.Errorf("there is no partition %v", ref)
 	case !slices.Contains(r.route.Lanes(), to):
 		return nil, fmt.Errorf("%v takes no part", to)

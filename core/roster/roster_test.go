@@ -151,7 +151,7 @@ func TestTheRemovedAreNotAdmitted(t *testing.T) {
 // giveAway gives what a lane or client has to others, so that it can leave.
 func (l *list) giveAway(t *testing.T) {
 	t.Helper()
-	for ref := range l.Route().All() {
+	for ref := range l.Route().Each() {
 		require.NoError(t, l.Change(l.Route().MovePartition(ref, lanes[0])))
 	}
 	for s := range bellows.SplitID(6) {
@@ -456,7 +456,7 @@ func TestAReplayEndsWithThoseWhoStay(t *testing.T) {
 	require.NoError(t, err)
 	l.Lose(3, "dead")
 	lost := l.RemoveLost(3)
-	for ref := range after.Route().All() {
+	for ref := range after.Route().Each() {
 		require.NoError(t, after.Replay(after.Route().MovePartition(ref, lanes[0]), 0))
 	}
 	for s := range bellows.SplitID(6) {

@@ -109,7 +109,7 @@ func (r *Route) change(c bellows.Control) error {
 		r.clients = append(slices.Clip(r.clients), wire.ClientAt(c.Node))
 	case bellows.MovePartition:
 		switch {
-		case !r.Has(ref):
+		case !r.Contains(ref):
 			return fmt.Errorf("there is no partition %v", ref)
 		case !slices.Contains(r.lanes, laneOf(c)):
 			return fmt.Errorf("%v takes no part", laneOf(c))
@@ -163,7 +163,7 @@ func (r *Route) Whole() (list []bellows.Control) {
 	for _, a := range r.clients {
 		list = append(list, r.AddClient(a.Node))
 	}
-	for p := range r.All() {
+	for p := range r.Each() {
 		list = append(list, r.move(p, r.Owner(p)))
 	}
 	for s, n := range r.nodes {

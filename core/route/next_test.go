@@ -70,7 +70,7 @@ func TestAPairHasOneOwner(t *testing.T) {
 		first := route.Spread(threeTables, 8, firstLanes, []bellows.NodeID{4, 5})
 		owner := map[wire.Pair]wire.Address{}
 		changes(seed, first, func(before, after *route.Route, c bellows.Control) {
-			for p := range after.All() {
+			for p := range after.Each() {
 				o := after.Owner(p)
 				pair := wire.Pair{Ref: p, Generation: o.Generation}
 				if was, known := owner[pair]; known && was != o.Lane {
@@ -89,7 +89,7 @@ func TestOnlyWhoTakesPartOwns(t *testing.T) {
 	for seed := range uint64(50) {
 		first := route.Spread(threeTables, 8, firstLanes, []bellows.NodeID{4, 5})
 		changes(seed, first, func(before, after *route.Route, c bellows.Control) {
-			for p := range after.All() {
+			for p := range after.Each() {
 				if !slices.Contains(after.Lanes(), after.Owner(p).Lane) {
 					t.Fatalf("seed %d: %v is owned by %v, which takes no part", seed, p, after.Owner(p).Lane)
 				}

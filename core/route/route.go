@@ -117,8 +117,8 @@ func (r *Route) group() {
 // Version returns the number of the route in its job: the first is 0.
 func (r *Route) Version() bellows.RouteVersion { return r.version }
 
-// Has reports whether the job has a partition. The other methods take only partitions that it has.
-func (r *Route) Has(p bellows.PartitionRef) bool {
+// Contains reports whether the job has a partition. The other methods take only partitions that it has.
+func (r *Route) Contains(p bellows.PartitionRef) bool {
 	return int(p.Table) < len(r.cuts) && uint64(p.Partition) < uint64(r.cuts[p.Table].Len())
 }
 
@@ -142,8 +142,8 @@ func (r *Route) Cut(t bellows.TableID) table.Cut { return r.cuts[t] }
 // Partitions returns the number of partitions of all tables.
 func (r *Route) Partitions() int { return len(r.owners) }
 
-// All returns all partitions of the job, in order.
-func (r *Route) All() iter.Seq[bellows.PartitionRef] {
+// Each returns all partitions of the job, in order.
+func (r *Route) Each() iter.Seq[bellows.PartitionRef] {
 	return func(yield func(bellows.PartitionRef) bool) {
 		for t := range r.cuts {
 			for p := range r.cuts[t].Len() {
@@ -162,7 +162,7 @@ func (r *Route) Owned(n bellows.NodeID) (splits []bellows.SplitID, partitions []
 			splits = append(splits, bellows.SplitID(s))
 		}
 	}
-	for ref := range r.All() {
+	for ref := range r.Each() {
 		if r.Owner(ref).Lane.Node == n {
 			partitions = append(partitions, ref)
 		}

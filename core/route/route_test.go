@@ -69,7 +69,7 @@ func TestRunsKnowsWhoseSubtreeItIs(t *testing.T) {
 	}
 	for ref, want := range map[bellows.PartitionRef]bool{{Partition: 4}: true, {Partition: 5}: false, {Table: 1}: false,
 		{Partition: 1<<32 - 1}: false} {
-		if r.Has(ref) != want {
+		if r.Contains(ref) != want {
 			t.Errorf("has %v: %v", ref, !want)
 		}
 	}
@@ -78,7 +78,7 @@ func TestRunsKnowsWhoseSubtreeItIs(t *testing.T) {
 	}
 }
 
-// TestLanesOrderFirstsBeforeSeconds has a node 1 without lanes.
+// TestLanesOrderFirstsBeforeSeconds includes a node 1 without lanes.
 func TestLanesOrderFirstsBeforeSeconds(t *testing.T) {
 	got := route.Lanes([]int{1, 0, 3, 2})
 	want := []wire.Address{wire.LaneAt(0, 0), wire.LaneAt(2, 0), wire.LaneAt(3, 0), wire.LaneAt(2, 1), wire.LaneAt(3, 1), wire.LaneAt(2, 2)}

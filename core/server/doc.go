@@ -14,22 +14,21 @@
 //	decision   wire.Records          the flush has a number, in one order for all lanes (record.go)
 //	ack        wire.Committed        the client's memory is free, and it knows the number before any row shows it
 //
-// There is no abort. What has no number is dropped when its process is declared gone (package fence), or
-// the job is over (package closing). The log of decisions is kept by every lane (tail.go), so that another
-// controller can go on.
+// No flush is aborted. A flush without a number is dropped when its process is declared gone (package fence), or the
+// job is over (package closing). Every lane keeps the log of decisions (tail.go), so that another controller can
+// continue.
 //
 // The caller's duties, in order:
 //
-//  1. NewLane, and then, where a saved run goes on, Load, LoadKept and Resume.
+//  1. NewLane, and then, for a saved run that resumes, Load, LoadKept and Resume.
 //  2. Step with whatever has arrived, and carry out what the outbox then holds. Links from one
 //     sender are in order and lose nothing while both ends live.
-//  3. A Tick every few hundred milliseconds, where the lane is in another process than the
-//     controller.
-//     CutNews behind each step, and CutPiece as it says (package checkpoint).
-//  4. TasksEnded, when no task of the node runs any more: the state is sent to who asks for it
-//     (package checkpoint) then, and not before.
+//  3. A Tick every few hundred milliseconds, if the lane is in another process than the controller. CutNews after each
+//     step, and CutPiece as it says (package checkpoint).
+//  4. TasksEnded, when no task of the node runs any more: then, and not before, the lane sends its state to the node
+//     that asks for it (package checkpoint).
 //
-// What comes from other nodes has passed package validate. What cannot be in the state that the
-// lane is in ends the job by a wire.Complaint that names the sender. The package refuses to judge
-// who is alive, and how the state of a partition travels that another lane gets.
+// Messages from other nodes have passed package validate. A message that is invalid in the lane's state ends the job by
+// a wire.Complaint that names the sender. The package refuses to judge which nodes are alive, and how the state of a
+// partition travels to another lane.
 package server

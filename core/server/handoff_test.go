@@ -95,7 +95,7 @@ func newFerry(t *testing.T, seed uint64, limits server.Limits) *ferry {
 
 func (f *ferry) lane(a wire.Address) int { return slices.Index(ferryLanes, a) }
 
-func (f *ferry) to(link, lane int, from wire.Address, m wire.Message) {
+func (f *ferry) post(link, lane int, from wire.Address, m wire.Message) {
 	f.links[2*link+lane] = append(f.links[2*link+lane], wire.Envelope{From: from, To: ferryLanes[lane], Message: m})
 }
 
@@ -142,7 +142,7 @@ func (f *ferry) step(lane int, batch []wire.Envelope) {
 			f.counts.Add(&m.Counts)
 		default:
 			if to := f.lane(e.To); to >= 0 {
-				f.to(2, to, e.From, e.Message)
+				f.post(2, to, e.From, e.Message)
 			}
 		}
 	}
@@ -154,7 +154,7 @@ func (f *ferry) record(fill func(*wire.Records)) {
 	for i := range f.lanes {
 		m := wire.New[wire.Records]()
 		fill(m)
-		f.to(0, i, controller, m)
+		f.post(0, i, controller, m)
 	}
 }
 
@@ -248,7 +248,7 @@ func (f *ferry) push(o *ferried, again bool, refs ...bellows.PartitionRef) {
 					o.first = append(o.first, e.Pair)
 				}
 			}
-			f.to(1, i, ferryClients[o.client], m)
+			f.post(1, i, ferryClients[o.client], m)
 		}
 	}
 }
@@ -360,7 +360,7 @@ func (f *ferry) granted(to wire.Address, m *wire.Granted) {
 		return
 	}
 	if m.Mode == wire.Shared {
-		f.to(1, f.laneOf(m.Pair), to, &wire.Release{Pair: m.Pair})
+		f.post(1, f.laneOf(m.Pair), to, &wire.Release{Pair: m.Pair})
 		return
 	}
 	f.seq[client]++
@@ -385,7 +385,7 @@ func (f *ferry) work(client int) {
 		f.last++
 		f.leases[f.last] = client
 		owner := f.route.Owner(ref)
-		f.to(1, f.lane(owner.Lane), ferryClients[client], &wire.Acquire{Request: f.last, Pair: wire.Pair{Ref: ref, Generation: owner.Generation}, Mode: mode, Need: wire.Need{Clock: bellows.NoClock}, Route: f.route.Version()})
+		f.post(1, f.lane(owner.Lane), ferryClients[client], &wire.Acquire{Request: f.last, Pair: wire.Pair{Ref: ref, Generation: owner.Generation}, Mode: mode, Need: wire.Need{Clock: bellows.NoClock}, Route: f.route.Version()})
 		return
 	}
 	f.seq[client]++
@@ -453,7 +453,7 @@ func (f *ferry) move() {
 	} else {
 		f.moves[ref] = m
 	}
-	f.to(0, at, controller, m)
+	f.post(0, at, controller, m)
 }
 
 // finish delivers everything, gives all moves up that have no record, and ends the job.
@@ -472,9 +472,9 @@ func (f *ferry) finish(early bool) {
 		}
 	}
 	for i := range f.lanes {
-		f.to(0, i, controller, &wire.End{Term: 1, Commit: f.number})
+		f.post(0, i, controller, &wire.End{Term: 1, Commit: f.number})
 		for _, c := range ferryClients {
-			f.to(1, i, c, &wire.End{})
+			f.post(1, i, c, &wire.End{})
 		}
 	}
 	f.open, f.leases, f.over = [2]*ferried{}, map[uint64]int{}, true
@@ -514,7 +514,7 @@ func (f *ferry) check(seed uint64) {
 			f.t.Errorf("seed %d: %s of %v is\n%v\nwant\n%v", seed, what, ref, got, want)
 		}
 	}
-	for ref := range f.route.All() {
+	for ref := range f.route.Each() {
 		l := f.lanes[f.lane(f.route.Owner(ref).Lane)]
 		got, err := l.Partition(ref)
 		want, werr := f.whole.Partition(ref)
@@ -553,7 +553,7 @@ func TestACopyHasTheSameBits(t *testing.T) {
 				f.control(bellows.Control{Kind: bellows.SetStaleness, Table: 0, Clocks: []int32{0, int32(table.Async)}[f.IntN(2)]})
 			case n < 24:
 				for i := range f.lanes { // as another controller does
-					f.to(0, i, controller, &wire.Handoff{Term: 1})
+					f.post(0, i, controller, &wire.Handoff{Term: 1})
 				}
 				clear(f.moves)
 			default:

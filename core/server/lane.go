@@ -24,19 +24,17 @@ import (
 // them, and is a participant of the commit protocol: it holds what is pushed (its vote), unseen,
 // until a record of the controller (the decision) gives it a number.
 //
-// States. A lane that the job's first route has begins at once, another when the controller says so
-// (begun). From the controller's End on it is closing: what is pushed is taken yet, since the audit
-// counts it. It is closed when the controller and every client that still can have said that
-// nothing more comes; then it only gives its state away and says its last word again. It is cut
-// while it has not heard the controller for a lease: nothing is read or leased, and all else goes on. It is
-// broken when somebody has sent what cannot be; then only the end counts.
+// States. A lane of the job's first route begins at once, another when the controller orders it (begun). From the
+// controller's End on it is closing: it still takes pushes, since the audit counts them. It is closed when the
+// controller and every client that can still do so have sent their End; then it only sends its state and repeats its
+// closing counts. It is cut while it has not heard the controller for a lease: reads and leases wait, and everything
+// else continues. It is broken when a sender has violated the protocol; then only the end counts.
 //
 // Invariants, and what holds them:
 //
-//   - Records are taken in the order of their numbers, each once; what is applied is the effect of
-//     exactly those up to applied: P1 of the simulation, byte for byte.
-//   - A flush without a number is seen by nobody: TestBarrierShowsAClockAtOnce,
-//     TestAsyncShowsEachCommit.
+//   - Records are taken in the order of their numbers, each once; the visible state is the effect of exactly those up
+//     to applied: P1 of the simulation, byte for byte.
+//   - No reader sees a flush without a number: TestBarrierShowsAClockAtOnce, TestAsyncShowsEachCommit.
 //   - A read is answered when all that it needs is visible, and not under an exclusive lease of
 //     another: TestLeases, P4 of the simulation.
 //   - What is held, parked and kept is bounded (Limits): TestTheCapTakesTheLowestFlush,
@@ -102,7 +100,7 @@ func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 	if l.begun = slices.Contains(cfg.Route.Lanes(), self); !l.begun {
 		return l, nil
 	}
-	for ref := range cfg.Route.All() {
+	for ref := range cfg.Route.Each() {
 		if cfg.Route.Owner(ref).Lane == cfg.Self {
 			if err := l.shard.Create(ref); err != nil {
 				return nil, err
@@ -139,9 +137,9 @@ func (l *Lane) Step(batch []wire.Envelope, out *wire.Outbox) {
 	l.ending.Send(l, out)
 }
 
-// take gives a message to whom it is for. Three questions come first, and their order matters: is
-// it of a controller or a client that is heard at all; is it one that comes in any state; and is it
-// by a route that this lane has not come to yet, behind which all that its client says must wait.
+// take passes a message to its handler. Three questions come first, and their order matters: does it come from a
+// controller or a client that is heard at all; may it come in any state; and does it name a route that this lane has
+// not reached yet, so that all messages of its client wait for that route.
 func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	if !l.hears(&e) {
 		return
@@ -227,7 +225,7 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	case *checkpoint.Stored:
 		l.cuts.Stored(m)
 	case *checkpoint.Failed:
-		if m.Commit == l.cuts.At() {
+		if m.Commit == l.cuts.RecordNumber() {
 			l.cuts.Fail(m.Reason)
 		}
 	case *wire.End:

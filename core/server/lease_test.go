@@ -21,7 +21,7 @@ func TestAnExclusiveRequestIsNotPassed(t *testing.T) {
 	s.expect("")
 	s.release(1, ref(1, 0))
 	if said := s.expect("to node 2: granted t1/p0"); strings.Contains(said, "to node 1") {
-		t.Errorf("a shared lease beside an exclusive one:\n%s", s.text.String())
+		t.Errorf("a shared lease in addition to an exclusive one:\n%s", s.text.String())
 	}
 }
 
@@ -38,9 +38,9 @@ func TestSubscriptionUnderLeaseGetsClockLater(t *testing.T) {
 	s.expect("to node 2: rows for request 0 t0/p0 [0] [6] after commit 2, clock 0")
 }
 
-// TestALeaseEndsInANewVersion changes a BSP partition under an exclusive lease, of a unit whose clock is not
-// complete. A reader is shown that change, as newer than the previous state, though no clock is complete. A task that
-// has seen the lease, or its end, can tell the two apart.
+// TestALeaseEndsInANewVersion changes a BSP partition under an exclusive lease, by a unit of an incomplete clock. A
+// reader is shown that change, as newer than the previous state, though no clock is complete. A task that has seen the
+// lease, or its end, can tell the two apart.
 func TestALeaseEndsInANewVersion(t *testing.T) {
 	s := newScript(t, 0)
 	s.clock(0, 3)
@@ -105,7 +105,7 @@ func TestUnreadLeasesWaitForCredit(t *testing.T) {
 		take(&wire.Acquire{Pair: ref(0, 0), Mode: wire.Shared, Need: wire.Need{Clock: bellows.NoClock}})
 	}
 	if granted != 5 { // of four values each
-		t.Errorf("%d of 9 are granted to who reads nothing, want 5", granted)
+		t.Errorf("%d of 9 are granted to a node that reads nothing, want 5", granted)
 	}
 	for len(marks) > 0 {
 		m := marks[0]
@@ -113,6 +113,6 @@ func TestUnreadLeasesWaitForCredit(t *testing.T) {
 		take(m)
 	}
 	if granted != 9 {
-		t.Errorf("%d of 9 are granted to who has read all", granted)
+		t.Errorf("%d of 9 are granted to a node that has read all", granted)
 	}
 }

@@ -70,7 +70,7 @@ func TestLeavingLaneIgnoresLaterRecords(t *testing.T) {
 		s.lane.Step([]wire.Envelope{{From: c, To: addedLane, Message: &wire.End{Parts: true}}}, &out)
 	}
 	if n := len(out.Envelopes); n != 1 || out.Envelopes[0].To != laneAt {
-		t.Errorf("behind the last words of all that it knew it says %+v", out.Envelopes)
+		t.Errorf("after the final counts of all that it knew it sends %+v", out.Envelopes)
 	}
 }
 
@@ -184,7 +184,7 @@ func TestALaneBuriesByARecord(t *testing.T) {
 	}
 	h, _ := s.holds(1, 0)
 	if len(h.Flushes) != 0 || len(h.Adopted) != 1 || h.Adopted[0] != (bellows.Control{Kind: bellows.LoseClient, Route: 2, Node: 2}) {
-		t.Errorf("it holds %+v, and says of %+v that nobody waits for them", h.Flushes, h.Adopted)
+		t.Errorf("it holds %+v, and reports that no actor waits for %+v", h.Flushes, h.Adopted)
 	}
 	s.end(clients[0])
 	s.mark()

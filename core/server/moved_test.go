@@ -199,7 +199,7 @@ func TestRequestsTooFarAheadAreRefusedOnce(t *testing.T) {
 	}
 }
 
-// TestPushOfReplacedProcessDoesNotWait has a newer process of a client be known. A push of the previous process, by a
+// TestPushOfReplacedProcessDoesNotWait makes a newer process of a client known. A push of the previous process, by a
 // route that the lane does not know, does not make the newer one wait.
 func TestPushOfReplacedProcessDoesNotWait(t *testing.T) {
 	for client, at := range clients {

@@ -100,7 +100,7 @@ func (l *Lane) begin(from wire.Address, m *wire.Route, out *wire.Outbox) {
 	for _, a := range r.Clients() {
 		l.admit(a)
 	}
-	for ref := range r.All() {
+	for ref := range r.Each() {
 		if r.Owner(ref).Lane == l.cfg.Self {
 			l.gain(from, ref, out)
 		}

@@ -51,7 +51,7 @@ func (s *lane) accept(f flush, p *partition.Partition) {
 // job: it stands among the others by its number.
 func TestAddKeepsOrder(t *testing.T) {
 	t.Parallel()
-	for ref := range newShard(t).Route().All() {
+	for ref := range newShard(t).Route().Each() {
 		s := newShard(t)
 		if s.Route().Owner(ref).Lane == self {
 			continue

@@ -32,7 +32,7 @@ func newShard(t *testing.T) *shard.Shard {
 	r := route.Spread(tables, 2, []wire.Address{self, other}, []bellows.NodeID{1, 2})
 	s := shard.New(shard.Config{Self: self, Tables: tables, Route: r, Cuts: &checkpoint.Giver{},
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }})
-	for ref := range r.All() {
+	for ref := range r.Each() {
 		if r.Owner(ref).Lane == self {
 			require.NoError(t, s.Create(ref))
 		}
@@ -59,7 +59,7 @@ func numbers(s *shard.Shard) (list []int) {
 // elsewhere returns a partition of a table that the other lane owns.
 func elsewhere(t *testing.T, s *shard.Shard, of bellows.TableID) bellows.PartitionRef {
 	t.Helper()
-	for ref := range s.Route().All() {
+	for ref := range s.Route().Each() {
 		if ref.Table == of && s.Route().Owner(ref).Lane == other {
 			return ref
 		}

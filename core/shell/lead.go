@@ -41,10 +41,10 @@ func NewLead(job core.Job, opt coord.Options) (*Lead, error) {
 	return newLead(job, opt, func(opt coord.Options) (*coord.Controller, error) { return coord.New(job, opt), nil })
 }
 
-// RecoverLead is NewLead with a controller that follows that of another Lead (coord.Recover). Every node, this one
-// included, announces again that it is ready and which nodes it has lost; this one also that its tasks have ended, if
-// they have. Newcomers keep their place, and admitted nodes take part without asking the controller, since the
-// records of their admission need not have left.
+// RecoverLead makes a Lead, as NewLead does, with a controller that follows that of another Lead (coord.Recover). Every
+// node, this one included, announces again that it is ready and which nodes it has lost; this one also that its tasks
+// have ended, if they have. Newcomers keep their place, and admitted nodes take part without asking the controller,
+// since the records of their admission need not have left.
 func RecoverLead(before *Lead, job core.Job, opt coord.Options, from coord.Saved) (*Lead, error) {
 	l, err := recoverLead(job, opt, from)
 	if err != nil {
@@ -57,9 +57,9 @@ func RecoverLead(before *Lead, job core.Job, opt coord.Options, from coord.Saved
 	return l, nil
 }
 
-// FollowLead is RecoverLead in another process, where everything else that the previous one knew is gone. No node
-// remembers the joiners that it had invited and not admitted; the nodes that they call turn them away. Node numbers
-// below nodes are taken. Every node announces again that it is ready, as Member.Followed does.
+// FollowLead works like RecoverLead in another process, where everything else that the previous one knew is gone.
+// No node remembers the joiners that it had invited and not admitted; the nodes that they call turn them away. Node
+// numbers below nodes are taken. Every node announces again that it is ready, as Member.Followed does.
 func FollowLead(job core.Job, opt coord.Options, from coord.Saved, nodes int) (*Lead, error) {
 	l, err := recoverLead(job, opt, from)
 	if err == nil {
@@ -140,7 +140,7 @@ func (l *Lead) TasksEnded(fx *coord.Effects) {
 	tasksEnded(l.lanes, &fx.Outbox)
 }
 
-// Host does what Member.Host does.
+// Host adds a lane, as Member.Host does.
 func (l *Lead) Host(a wire.Address, fx *coord.Effects) {
 	l.lanes = append(l.lanes, a)
 	if l.ended {

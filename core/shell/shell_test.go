@@ -98,9 +98,8 @@ func TestLateLaneLearnsWhatOthersKnow(t *testing.T) {
 		"lane 2 of node 0 to lane 2 of node 0: *server.TasksEnded", "lane 3 of node 0 to lane 3 of node 0: *server.TasksEnded")
 }
 
-// TestDisconnectOfLeaderAfterEndIsNoLoss disconnects node 0: before the node knows that the job is over, that is a
-// loss.
-func TestDisconnectOfLeaderAfterEndIsNoLoss(t *testing.T) {
+// TestLeaderDisconnectAfterEndIsNoLoss disconnects node 0: before the node knows that the job is over, that is a loss.
+func TestLeaderDisconnectAfterEndIsNoLoss(t *testing.T) {
 	for _, c := range []struct {
 		tick, cut bool // what it knows then
 		want      string
@@ -365,8 +364,8 @@ func TestJoinerIsRefusedWhenCalleeIsLost(t *testing.T) {
 	}
 }
 
-// TestJoinerLearnsWhichNodesNotToCall has a node join and leave. The next joiner does not call it, nor a node that
-// has nothing in the job. When the job is over no node is invited, and those on their way are turned away.
+// TestJoinerLearnsWhichNodesNotToCall lets a node join and leave. The next joiner does not call it, nor a node that has
+// nothing in the job. When the job is over no node is invited, and those on their way are turned away.
 func TestJoinerLearnsWhichNodesNotToCall(t *testing.T) {
 	l, fx, n := leading(t)
 	begins(l, fx)
@@ -424,7 +423,7 @@ func TestAdmittedNodeTakesPartAfterFailover(t *testing.T) {
 	}
 }
 
-// TestJoinersCallOneAfterTheOther has three nodes join at a time. Each is to call the nodes that take part when the
+// TestJoinersCallOneAfterTheOther invites three nodes at a time. Each is to call the nodes that take part when the
 // previous joiner was admitted or turned away.
 func TestJoinersCallOneAfterTheOther(t *testing.T) {
 	l, fx, first := leading(t)
@@ -530,8 +529,8 @@ func TestTimesInDocsMatchCode(t *testing.T) {
 	}
 }
 
-// TestDefaultTimesFindSilenceWithinThreeSeconds has one node send heartbeats and another tick, at every offset, until
-// the first stops at any moment between two heartbeats. It is declared gone within 3 s if it stops for good, and
+// TestDefaultTimesFindSilenceWithinThreeSeconds sends heartbeats from one node and ticks another, at every offset,
+// until the first stops at any moment between two heartbeats. It is declared gone within 3 s if it stops for good, and
 // never if it stops for 2.5 s and its next heartbeat is 100 ms late.
 func TestDefaultTimesFindSilenceWithinThreeSeconds(t *testing.T) {
 	nobody := func(bellows.NodeID) bool { return false }

@@ -187,7 +187,7 @@ func TestSchedulingTakesNoMemory(t *testing.T) {
 	}
 }
 
-// TestLongestComputingTaskIsKnown has tasks take turns while time passes: the time of each counts from its last turn.
+// TestLongestComputingTaskIsKnown lets tasks take turns while time passes: the time of each counts from its last turn.
 func TestLongestComputingTaskIsKnown(t *testing.T) {
 	s := slots.New(2, 4)
 	step := func(passed int64, want string) {

@@ -81,8 +81,8 @@ func TestCopiedRowsAreTheSame(t *testing.T) {
 	}
 }
 
-// TestPutRefusesMoreRowsThanTableMayHave puts more rows to a partition than it may have.
-func TestPutRefusesMoreRowsThanTableMayHave(t *testing.T) {
+// TestPutRefusesRowsBeyondTheLimit puts more rows to a partition than it may have.
+func TestPutRefusesRowsBeyondTheLimit(t *testing.T) {
 	p := sparse(t, table.Rule{}, 1)
 	var keys []bellows.Key
 	for k := range bellows.Key(5000) {

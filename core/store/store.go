@@ -71,8 +71,8 @@ func New(s *table.Schema, cut table.Cut, p bellows.PartitionID) (*Partition, err
 	return t, nil
 }
 
-// Blank is New with rows that come from elsewhere (Put), and must not be read before. So it takes no time, however
-// large the partition is.
+// Blank returns a partition, as New does, with rows that come from elsewhere (Put) and must not be read before. So it
+// takes no time, however large the partition is.
 func Blank(s *table.Schema, cut table.Cut, p bellows.PartitionID) (*Partition, error) {
 	r, err := rule.For(s)
 	if err != nil {
@@ -146,7 +146,7 @@ func (t *Partition) Apply(rows []uint32, deltas []float32) {
 	t.written.Rows += int64(len(deltas) / t.width)
 }
 
-// ApplySummed does what Apply does, and adds up the bits of what it applied: for the clocks that the audit samples.
+// ApplySummed works like Apply, and adds up the bits of what it applied: for the clocks that the audit samples.
 func (t *Partition) ApplySummed(rows []uint32, deltas []float32) {
 	t.Apply(rows, deltas)
 	t.written.Bits += t.Bits(rows, deltas)

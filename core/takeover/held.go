@@ -27,8 +27,8 @@ func (t *Takeover) CatchUp(lane int, r *roster.Roster, recordsMax int, out *wire
 		return
 	}
 	var m *wire.Records
-	for n := h.Last + 1; t.At(n) != nil; n++ {
-		one := t.At(n)
+	for n := h.Last + 1; t.Record(n) != nil; n++ {
+		one := t.Record(n)
 		done := wire.Done{Flush: one.Flush, Pairs: one.Pairs, Results: one.Results, Sent: one.Sent}
 		if m != nil && (len(m.List) >= recordsMax || !m.Room(&done)) {
 			out.Send(t.self, r.Lanes()[lane], m)

@@ -11,7 +11,7 @@ import (
 	"bellows/link/wire"
 )
 
-// Takeover is a new controller's search for what the one before has recorded.
+// A Takeover is a new controller's search for what the previous controller has recorded.
 //
 // It asks the lanes of nodes that are ready. By answering, a lane promises to take records of no earlier term, and
 // says what it holds. When all nodes are ready and all lanes have answered, the records are known that some lane or
@@ -24,8 +24,8 @@ import (
 //
 // Invariants, and what holds them:
 //
-//   - Nothing is chosen before every lane has answered: one that has not may still take a record of the controller
-//     before that no other lane knows (TestChooseTailNeedsEveryAnswer).
+//   - Nothing is chosen before every lane has answered: one that has not may still take a record of the previous
+//     controller that no other lane knows (TestChooseTailNeedsEveryAnswer).
 //   - The longest tail is the truth, since an actor learns of a record from a lane before it acts on it. Several tails
 //     are joined without a gap (TestTailsAreJoined, TestAGapIsABreach).
 //   - A flush is whole if every part of it is held (TestWholeJoinsHeldParts). Records that no lane has count
@@ -93,8 +93,8 @@ func appendUnknown(met []wire.Address, a wire.Address, known []wire.Address) []w
 // TakeHolding takes a lane's answer, by the place of the lane.
 func (t *Takeover) TakeHolding(lane int, m *wire.Holding) { t.holdings[lane] = m }
 
-// EnrolAdded enrols the actors that have begun since, as a lane says. It has said so before another record that
-// adds one is needed. It returns clients that the route does not have.
+// EnrolAdded enrols the actors that have begun since, as a lane reports. It has reported them before another record
+// that adds one is needed. EnrolAdded returns clients that the route does not have.
 func (t *Takeover) EnrolAdded(m *wire.Holding, r *roster.Roster) (met []wire.Address) {
 	for _, add := range m.Added {
 		if planted.On("added-lane-unasked") && add.Kind == bellows.AddLane {
@@ -310,8 +310,8 @@ func (t *Takeover) Last() (n bellows.CommitNumber) {
 // Tail returns the records that have come.
 func (t *Takeover) Tail() []wire.Record { return t.tail }
 
-// At returns a record of the tail; nil: it has none of that number.
-func (t *Takeover) At(n bellows.CommitNumber) *wire.Record {
+// Record returns a record of the tail; nil: the tail has no such number.
+func (t *Takeover) Record(n bellows.CommitNumber) *wire.Record {
 	if n < t.need || n >= t.Next() {
 		return nil
 	}
@@ -321,7 +321,7 @@ func (t *Takeover) At(n bellows.CommitNumber) *wire.Record {
 // Repeats reports whether the driver has asked for a control record before, which is to get a number. The error
 // says that it has asked for another one then.
 func (t *Takeover) Repeats(n bellows.CommitNumber, r bellows.Control) (bool, error) {
-	one := t.At(n)
+	one := t.Record(n)
 	if one == nil {
 		return false, nil
 	}
@@ -331,8 +331,8 @@ func (t *Takeover) Repeats(n bellows.CommitNumber, r bellows.Control) (bool, err
 	return true, nil
 }
 
-// Awaited returns the lanes that keep the takeover from going on: those that have not answered, and the one that is
-// asked for its tail.
+// Awaited returns the lanes that the takeover waits for: those that have not answered, and the one that is asked for
+// its tail.
 func (t *Takeover) Awaited(r *roster.Roster) (open []wire.Address) {
 	for i, h := range t.holdings {
 		if h == nil || t.best == i {

@@ -196,7 +196,7 @@ func names(list []wire.Address) (names []string) {
 	return names
 }
 
-// TestChooseTailNeedsEveryAnswer has nodes get ready and lanes answer, in both orders.
+// TestChooseTailNeedsEveryAnswer lets nodes get ready and lanes answer, in both orders.
 func TestChooseTailNeedsEveryAnswer(t *testing.T) {
 	s := newReady(0)
 	s.choose(t, false)
@@ -238,14 +238,14 @@ func TestTailsAreJoined(t *testing.T) {
 	s.take(t, 1, records(4, 6), true)
 	s.ask(t, true)
 	expect(t, s.sent())
-	if s.Next() != 7 || len(s.Tail()) != 4 || s.At(2) != nil || s.At(7) != nil || s.At(3).Number != 3 ||
-		s.At(6).Number != 6 {
+	if s.Next() != 7 || len(s.Tail()) != 4 || s.Record(2) != nil || s.Record(7) != nil || s.Record(3).Number != 3 ||
+		s.Record(6).Number != 6 {
 		t.Errorf("%d records, next %d", len(s.Tail()), s.Next())
 	}
 	s.Free()
 }
 
-// TestFurthestLaneIsAsked has both lanes keep all records.
+// TestFurthestLaneIsAsked lets both lanes keep all records.
 func TestFurthestLaneIsAsked(t *testing.T) {
 	for _, c := range []struct{ first, second bellows.CommitNumber }{{4, 6}, {6, 4}, {6, 6}} {
 		s := newReady(2)
@@ -381,10 +381,10 @@ func TestFreshLane(t *testing.T) {
 	}
 }
 
-// TestLeftLaneNeedsNoRecords has a lane that left before the state was saved.
+// TestLeftLaneNeedsNoRecords includes a lane that left before the state was saved.
 func TestLeftLaneNeedsNoRecords(t *testing.T) {
 	s := newReady(8)
-	for ref := range s.roster.Route().All() {
+	for ref := range s.roster.Route().Each() {
 		require.NoError(t, s.roster.Change(s.roster.Route().MovePartition(ref, lanes[0])))
 	}
 	_, err := s.roster.RemoveActor(lanes[1])

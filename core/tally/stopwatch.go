@@ -9,8 +9,8 @@ type Stopwatch struct {
 	sum   time.Duration // before since
 }
 
-// On reports whether it runs now.
-func (s *Stopwatch) On() bool { return s.on }
+// Running reports whether it runs now.
+func (s *Stopwatch) Running() bool { return s.on }
 
 // Set starts or stops it.
 func (s *Stopwatch) Set(now time.Duration, on bool) {

@@ -41,7 +41,7 @@ type known struct {
 	route *route.Route
 	lanes [][]bool       // by node and index: the lane takes part, or did; lanes beyond the end do not
 	works []bool         // by node: it runs tasks, or did; nodes beyond the end run none
-	here  []wire.Address // actors of this node, whether or not the route has them; no route makes one (TestNoRouteMakesAnActor)
+	here  []wire.Address // actors of this node, whether or not the route has them; no route makes one (TestRouteAloneMakesNoActor)
 	ran   []ran          // splits that have moved
 	met   []wire.Address // actors asked by a controller that did not know whether they take part, whatever the route
 	lost  []bellows.NodeID

@@ -184,7 +184,7 @@ func (k *talk) change(frame []byte) [][]byte {
 	return list
 }
 
-// arrive does what a node does with a frame of another node.
+// arrive handles a frame of another node as a node does.
 func (k *talk) arrive(from, at bellows.NodeID, frame []byte) {
 	h, err := wire.ParseHeader(frame)
 	var e wire.Envelope

@@ -34,7 +34,7 @@ func (ck *Checker) node(field string, at int, n bellows.NodeID) *violation {
 
 // ref refuses a partition that the job does not have.
 func (ck *Checker) ref(field string, at int, p bellows.PartitionRef) *violation {
-	if ck.cfg.Route.Has(p) {
+	if ck.cfg.Route.Contains(p) {
 		return nil
 	}
 	if b := within("the table", at, int64(p.Table), 0, int64(len(ck.cfg.Tables)-1)); b != nil {

@@ -103,7 +103,7 @@ func TestCheckerGoesByRouteThatPassedIt(t *testing.T) {
 	}
 }
 
-// TestNewerRouteIsLeftToTheLane has a client that heard of a route first.
+// TestNewerRouteIsLeftToTheLane sends from a client that heard of a route first.
 func TestNewerRouteIsLeftToTheLane(t *testing.T) {
 	t.Parallel()
 	done := &wire.Done{Flush: other, Results: []wire.Result{{Unit: unit(3, 0, 5, 15)}}}
@@ -178,7 +178,7 @@ func TestARouteThatCannotBeIsRefused(t *testing.T) {
 	}
 }
 
-// TestReadersAskWhileTheRouteChanges is for the race detector.
+// TestReadersAskWhileTheRouteChanges gives the race detector readers and a writer.
 func TestReadersAskWhileTheRouteChanges(t *testing.T) {
 	t.Parallel()
 	ck := validate.New(core.Job{Nodes: 2, Tables: tables, Route: first(), Clients: []wire.Address{worker}}, 1)
@@ -216,7 +216,7 @@ func TestFormerOwnerMayReportItsSplit(t *testing.T) {
 	ck = newChecker(0)
 	next, _ = after(first(), addClient)
 	if ck.Learn(next); !strings.Contains(asked(ck, of(0)), another) {
-		t.Error("one who never ran it speaks of it")
+		t.Error("a node that never ran it sends about it")
 	}
 }
 
@@ -243,9 +243,9 @@ func TestAFlushOfNothingNamesNoRoute(t *testing.T) {
 	}
 }
 
-// TestFollowerDoesNotKnowFormerOwners has a process lead a job that ran without it. A split may have moved twice
-// since the route that it knows, so the controller judges what clients report of it. Senders are still checked, and
-// so is what controllers send about splits.
+// TestFollowerDoesNotKnowFormerOwners makes a process lead a job that ran without it. A split may have moved twice
+// since the route that it knows, so the controller judges what clients report of it. Senders are still checked, and so
+// is what controllers send about splits.
 func TestFollowerDoesNotKnowFormerOwners(t *testing.T) {
 	t.Parallel()
 	ck := newChecker(0)
@@ -275,7 +275,7 @@ func TestPartedNodeIsKnown(t *testing.T) {
 	ck := newChecker(0)
 	ck.Learn(must(after(first(), func(r *route.Route) bellows.Control { return r.AddClient(7) })))
 	if ck.Parted(7) || ck.Parted(1) || ck.Parted(9) {
-		t.Error("who takes part, or never came, is parted from")
+		t.Error("nodes that take part, or never came, are parted from")
 	}
 	ck.Learn(must(after(first(), func(r *route.Route) bellows.Control { return r.AddClient(7) }, func(r *route.Route) bellows.Control { return r.LoseClient(7) })))
 	if !ck.Parted(7) {
@@ -290,7 +290,7 @@ func TestPartedNodeIsKnown(t *testing.T) {
 // must returns a route without the changes that made it.
 func must(r *route.Route, _ []bellows.Control) *route.Route { return r }
 
-// TestCheckerReturnsToRecordedRoute has another controller follow one that made a route and sent it to no node.
+// TestCheckerReturnsToRecordedRoute follows a controller that made a route and sent it to no node.
 func TestCheckerReturnsToRecordedRoute(t *testing.T) {
 	t.Parallel()
 	ck := newChecker(0)
@@ -302,7 +302,7 @@ func TestCheckerReturnsToRecordedRoute(t *testing.T) {
 	}
 }
 
-// TestNewProcessHearsActorsItAsked has a checker of node 0 that knows the first route alone, as in a process that
+// TestNewProcessHearsActorsItAsked uses a checker of node 0 that knows the first route alone, as in a process that
 // takes over another's job. Actors that the controller asks may answer, and no others. A lane may hold what a client
 // has sent of a split that has moved.
 func TestNewProcessHearsActorsItAsked(t *testing.T) {
@@ -326,10 +326,10 @@ func TestNewProcessHearsActorsItAsked(t *testing.T) {
 	}
 	next, _ := after(first(), addClient)
 	if ck.Learn(next); !hears(5) {
-		t.Error("who was asked is forgotten when the route is known, and may have been removed since")
+		t.Error("an actor that was asked is forgotten when the route is known, and may have been removed since")
 	}
 	if ck.Learn(first()); !hears(5) || hears(4) {
-		t.Error("who was asked is forgotten with a route that nobody has recorded, and may answer still")
+		t.Error("an actor that was asked is forgotten with a route that no lane has recorded, and may answer still")
 	}
 }
 
@@ -357,9 +357,9 @@ func TestLostNodeIsParted(t *testing.T) {
 	}
 }
 
-// TestNoRouteMakesAnActor has checkers learn a route by which their node has another lane and, if it had none, a
+// TestRouteAloneMakesNoActor makes checkers learn a route by which their node has another lane and, if it had none, a
 // client. Nothing is delivered to these actors until the node hosts them.
-func TestNoRouteMakesAnActor(t *testing.T) {
+func TestRouteAloneMakesNoActor(t *testing.T) {
 	t.Parallel()
 	for _, self := range []bellows.NodeID{0, 1} {
 		ck := newChecker(self)

@@ -178,7 +178,7 @@ func (c *cursor) visit(v Passage, say bellows.Range) error {
 	return nil
 }
 
-// checkLeft refuses to leave a stated passage of which something has not counted.
+// checkLeft refuses to leave a stated passage if a unit of it has not counted.
 func (c *cursor) checkLeft(s bellows.SplitID, say Passage) error {
 	if c.last < say.Last {
 		return c.skipped(s)

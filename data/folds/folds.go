@@ -38,7 +38,7 @@ func New(seed uint64, folds int, set *data.Set, m *progress.Meter) (Deal, error)
 			if i%dealStep == 0 && m.Add(dealStep) != nil {
 				return
 			}
-			a, b := row(i), row(int(random.Of(seed, foldPurpose, uint64(row(i)))%uint64(i+1)))
+			a, b := row(i), row(int(random.Derive(seed, foldPurpose, uint64(row(i)))%uint64(i+1)))
 			d.fold[a], d.fold[b] = d.fold[b], d.fold[a]
 		}
 	}

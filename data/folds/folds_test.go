@@ -19,7 +19,7 @@ func TestRowsAreDealtEvenly(t *testing.T) {
 	t.Parallel()
 	classes := &data.ExampleSet{}
 	for r := range 203 {
-		label := random.Of(3, uint64(r))%5*random.Of(4, uint64(r))%2*4 + random.Of(5, uint64(r))%3
+		label := random.Derive(3, uint64(r))%5*random.Derive(4, uint64(r))%2*4 + random.Derive(5, uint64(r))%3
 		classes.Label = append(classes.Label, float32(label))
 	}
 	values := &data.ExampleSet{}

@@ -79,7 +79,7 @@ func (k kmeans) NewRun(in app.Input) (*app.Run, error) {
 			Driver:      &train.Rounds{Splits: p.splits, Each: p.epoch},
 			NewExecutor: func(s bellows.SplitID) (train.Executor, error) { return p, nil },
 		},
-		Settings: v.All(), Headline: fmt.Sprintf("%d clusters", p.clusters), Items: int64(len(p.points)), Objective: "train_distance",
+		Settings: v.Map(), Headline: fmt.Sprintf("%d clusters", p.clusters), Items: int64(len(p.points)), Objective: "train_distance",
 		Model: p.model,
 	}, nil
 }
@@ -225,7 +225,7 @@ func (p *problem) model(tables [][]float32) (*model.Model, error) {
 		centres.Floats = append(centres.Floats, c...)
 		points.Counts = append(points.Counts, int32(tables[sums][(k+1)*(p.features+1)-1]))
 	}
-	return &model.Model{App: "kmeans", Settings: p.All(), Tensors: []model.Tensor{centres, points}}, nil
+	return &model.Model{App: "kmeans", Settings: p.Map(), Tensors: []model.Tensor{centres, points}}, nil
 }
 
 // clusters is a model that answers.

@@ -41,7 +41,7 @@ func read(split bellows.SplitID) []example {
 	return list
 }
 
-// score is above 0 if the model predicts that a line praises. Weights are given by ascending key.
+// score returns a number above 0 if the model predicts that a line praises. Weights are given by ascending key.
 func score(e example, list []bellows.Key, w []float32) (sum float64) {
 	for _, k := range e.words {
 		if i, found := slices.BinarySearch(list, k); found {

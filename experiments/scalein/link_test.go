@@ -23,7 +23,8 @@ func TestAPlainCopyIsOfProcesses(t *testing.T) {
 	}
 }
 
-// TestInvalidLinkIsRefused has no bandwidth that tc knows; without the right to make namespaces, the error says that.
+// TestInvalidLinkIsRefused asks for a bandwidth that tc does not know; without the right to make namespaces, the error
+// says that.
 func TestInvalidLinkIsRefused(t *testing.T) {
 	t.Parallel()
 	err := within("much", 1)

@@ -8,8 +8,8 @@ import (
 	"bellows/link/wire"
 )
 
-// TestSenderReturnsAfterSomeSteps has a lane that always has mail. A sender returns after some steps, and the bus's own
-// goroutine runs the rest. Posted messages leave meanwhile, and other actors with mail run.
+// TestSenderReturnsAfterSomeSteps posts to a lane that always has mail. The sender returns after some steps, and the
+// bus's own goroutine runs the rest. Posted messages leave meanwhile, and other actors with mail run.
 func TestSenderReturnsAfterSomeSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		busy, quick := wire.LaneAt(0, 0), wire.LaneAt(0, 1)
@@ -73,7 +73,7 @@ func TestTimerRunsNoActor(t *testing.T) {
 	})
 }
 
-// TestEndlessLineTakesNoMemory has three actors that always have mail: all run in turn, and the line's memory stays
+// TestEndlessLineTakesNoMemory runs three actors that always have mail: each gets its turn, and the line's memory stays
 // small.
 func TestEndlessLineTakesNoMemory(t *testing.T) {
 	b := newBus(0, func(wire.Envelope) {}, func() {})

@@ -72,8 +72,8 @@ func TestWaitForAnAnswerIsNamed(t *testing.T) {
 	}
 }
 
-// TestWaitForOthersIsNamed has one of two nodes arrive after a while, and the other never. The first also learns
-// that joining has ended.
+// TestWaitForOthersIsNamed connects three nodes, one of which arrives after a while and one never. The first also
+// learns that joining has ended.
 func TestWaitForOthersIsNamed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestWaitForOthersIsNamed(t *testing.T) {
 	})
 }
 
-// TestRejectedCallersDoNotDelayNames has a node of another job call again and again while a node is awaited.
+// TestRejectedCallersDoNotDelayNames calls again and again from a node of another job while a node is awaited.
 func TestRejectedCallersDoNotDelayNames(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -143,9 +143,9 @@ func TestRejectedCallersDoNotDelayNames(t *testing.T) {
 	})
 }
 
-// TestConnectFailsAtOnceIfWaitingIsUseless dials a node of another job, a node other than the expected one, and an
+// TestConnectFailsAtOnceOnPermanentErrors dials a node of another job, a node other than the expected one, and an
 // invalid address.
-func TestConnectFailsAtOnceIfWaitingIsUseless(t *testing.T) {
+func TestConnectFailsAtOnceOnPermanentErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		node  bellows.NodeID
@@ -180,8 +180,8 @@ func TestConnectFailsAtOnceIfWaitingIsUseless(t *testing.T) {
 	}
 }
 
-// TestSilentCallersDelayNoNode has silent callers connect to node 0 without end, more than it has places for: the nodes
-// still join at once.
+// TestSilentCallersDelayNoNode connects an endless number of silent callers to node 0, more than it has places for: the
+// nodes still join at once.
 func TestSilentCallersDelayNoNode(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -235,7 +235,7 @@ func TestSilentCallersDelayNoNode(t *testing.T) {
 	})
 }
 
-// TestConnectRejectsADifferentNumberOfConnections has two nodes that are configured for different connection counts.
+// TestConnectRejectsADifferentNumberOfConnections configures two nodes for different connection counts.
 func TestConnectRejectsADifferentNumberOfConnections(t *testing.T) {
 	t.Parallel()
 	network := mem.New()

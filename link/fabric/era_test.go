@@ -20,10 +20,10 @@ func (c *scriptConn) saysIn(t *testing.T, era bellows.Era, m wire.Message) {
 	c.frames <- slices.Concat(b.Buffers()...)
 }
 
-// TestFramesOfAnotherEraAreIgnored has a node of an older era on a connection, whatever the handshake announced. Its
-// messages reach no actor; its session frames end nothing and do not count as the first frame. That is reported by
-// name, once, and the connection stays up. Outgoing frames carry the mesh's era: the session's own, and those of a
-// sender without an era of its own.
+// TestFramesOfAnotherEraAreIgnored sends frames of an older era over a connection, whatever the handshake announced.
+// Their messages reach no actor; their session frames end nothing and do not count as the first frame. The node reports
+// this by name, once, and the connection stays up. Outgoing frames carry the mesh's era: the session's own, and those
+// of a sender without an era.
 func TestFramesOfAnotherEraAreIgnored(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -42,8 +42,8 @@ func TestClientKeepsAPush(t *testing.T) {
 	}
 }
 
-// TestSecondCallIsRejected has a node call twice where one connection is expected: one of the two stays, and the other
-// is closed.
+// TestSecondCallIsRejected calls twice from a node of which one connection is expected: one of the two stays, and the
+// other is closed.
 func TestSecondCallIsRejected(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -133,9 +133,9 @@ func TestCloseBeforeTheFirstFrameSaysBye(t *testing.T) {
 	})
 }
 
-// TestCloseWaitsASecondForASilentNode closes an exchange while the other node does not send its first frame: a second
+// TestCloseWaitsOneSecondForSilence closes an exchange while the other node does not send its first frame: a second
 // later it is closed.
-func TestCloseWaitsASecondForASilentNode(t *testing.T) {
+func TestCloseWaitsOneSecondForSilence(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		near, far := joined(t, mem.New().Join, "")

@@ -114,8 +114,8 @@ func TestNodeJoinsARunningMesh(t *testing.T) {
 	}
 }
 
-// TestMeshForgetsLostNodes has a node join and end, then one that is dropped, then a third. The numbers of the first
-// two are not reused, messages to them are dropped, and their received counts stay as they were.
+// TestMeshForgetsLostNodes joins a node that ends, then one that is dropped, then a third. The numbers of the first two
+// are not reused, messages to them are dropped, and their received counts stay as they were.
 func TestMeshForgetsLostNodes(t *testing.T) {
 	t.Parallel()
 	s := &street{open: mem.New().Join, place: func(n bellows.NodeID) string { return fmt.Sprint("place ", n) }, connections: 2}
@@ -207,8 +207,7 @@ func TestTheLobbyIsEmptied(t *testing.T) {
 	}
 }
 
-// TestCallerWithOwnNumberIsRejected has the newest node of a mesh called by a process that claims that node's own
-// number.
+// TestCallerWithOwnNumberIsRejected calls the newest node of a mesh from a process that claims the node's own number.
 func TestCallerWithOwnNumberIsRejected(t *testing.T) {
 	t.Parallel()
 	network := mem.New()

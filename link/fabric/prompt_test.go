@@ -79,8 +79,8 @@ func (p *post) stop() {
 	p.Bus.Close()
 }
 
-// TestManyFramesAreOneStep has 200 messages wait at a connection: their actor runs after a fixed number of frames, and
-// a last time before the reader waits for more.
+// TestManyFramesAreOneStep delivers 200 messages that wait at a connection: their actor runs after a fixed number of
+// frames, and a last time before the reader waits for more.
 func TestManyFramesAreOneStep(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestManyFramesAreOneStep(t *testing.T) {
 	})
 }
 
-// TestTickAcknowledgesAFewMessages has a few messages arrive, too few to acknowledge at once: a tick acknowledges them.
+// TestTickAcknowledgesAFewMessages delivers a few messages, too few to acknowledge at once: a tick acknowledges them.
 // All that arrived is counted.
 func TestTickAcknowledgesAFewMessages(t *testing.T) {
 	t.Parallel()
@@ -248,8 +248,8 @@ func TestNextConnectionWaitsForTheWriting(t *testing.T) {
 	}
 }
 
-// TestAWriteThatFailsEndsItsConnection has a write fail on a connection that receives nothing: the node is lost with
-// the write's error as the reason.
+// TestAWriteThatFailsEndsItsConnection fails a write on a connection that receives nothing: the node is lost with the
+// write's error as the reason.
 func TestAWriteThatFailsEndsItsConnection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

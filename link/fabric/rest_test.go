@@ -158,8 +158,8 @@ func TestPartedNodeDelaysNoClose(t *testing.T) {
 	}
 }
 
-// TestLateConnectionIsClosed has the other node call again when its peer is over: in the moment before, so that the
-// reader finds the connection after the end, and later, when no reader takes it.
+// TestLateConnectionIsClosed calls again when the peer is over: in the moment before, so that the reader finds the
+// connection after the end, and later, when no reader takes it.
 func TestLateConnectionIsClosed(t *testing.T) {
 	t.Parallel()
 	m := NewMesh([]transport.Conn{nil, newEndConn(), newEndConn()})

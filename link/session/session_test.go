@@ -136,8 +136,9 @@ func TestExactlyOnceInOrder(t *testing.T) {
 	}
 }
 
-// TestNothingLeavesBeforeTheOtherResumes checks that, since until then the other end's counts are unknown.
-func TestNothingLeavesBeforeTheOtherResumes(t *testing.T) {
+// TestEndSendsOnlyAfterResume checks that nothing leaves before the other end's Resume: until then its counts are
+// unknown.
+func TestEndSendsOnlyAfterResume(t *testing.T) {
 	t.Parallel()
 	var e session.End
 	e.Post(numbered(session.Ordinary, 1))
@@ -203,9 +204,9 @@ func TestTheOtherEndIsToldInTime(t *testing.T) {
 	}
 }
 
-// TestNothingIsAcknowledgedBeforeTheOtherResumes on a connection, however much has arrived: the first frame says what
-// arrived before.
-func TestNothingIsAcknowledgedBeforeTheOtherResumes(t *testing.T) {
+// TestEndAcknowledgesOnlyAfterResume checks that a connection carries no acknowledgement before the other end's Resume,
+// however much has arrived: the first frame says what arrived before.
+func TestEndAcknowledgesOnlyAfterResume(t *testing.T) {
 	t.Parallel()
 	var e session.End
 	first := &wire.Resume{Process: 7}

@@ -25,7 +25,7 @@ func (c *Config) Greet(rw io.ReadWriter) (Hello, error) {
 	return peer.bare(), c.answer(rw, peer)
 }
 
-// Answer is Greet for the listening side.
+// Answer works like Greet, for the listening side.
 func (c *Config) Answer(rw io.ReadWriter) (Hello, error) {
 	peer, err := hear(rw)
 	if err != nil {

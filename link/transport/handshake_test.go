@@ -154,8 +154,8 @@ func TestRefusalSaysWhatWasWrong(t *testing.T) {
 	}
 }
 
-// TestAnotherEraIsRefused has two nodes with one token shake hands, one of which does not know of a rollback. Whichever
-// side calls, both get the reason, by name.
+// TestAnotherEraIsRefused shakes hands between two nodes with one token, one of which does not know of a rollback.
+// Whichever side calls, both get the reason, by name.
 func TestAnotherEraIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, eras := range [][2]bellows.Era{{1, 2}, {2, 1}, {2, 2}} {

@@ -75,7 +75,7 @@ func TestReaderReportsTheStream(t *testing.T) {
 	}
 }
 
-// TestOversizedTakesNoMemory is not parallel, so that it counts only its own memory.
+// TestOversizedTakesNoMemory measures memory, so it must not run in parallel with other tests.
 func TestOversizedTakesNoMemory(t *testing.T) {
 	bad := frame(t, 1)
 	binary.LittleEndian.PutUint32(bad[8:], 1<<31)

@@ -143,7 +143,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestGoldenParts is TestGolden for a message in parts: the push, and a message of the controller after its first part.
+// TestGoldenParts repeats TestGolden for a message in parts: the push, and a message of the controller after its
+// first part.
 func TestGoldenParts(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join("testdata", "push.parts.hex")

@@ -19,7 +19,7 @@ const (
 // reader reads a raw payload, identities included.
 type reader struct{ raw.Reader }
 
-func readerOf(payload []byte) reader { return reader{raw.Of(payload)} }
+func readerOf(payload []byte) reader { return reader{raw.NewReader(payload)} }
 
 // Errors in the identifiers of a raw payload.
 var (

@@ -30,8 +30,8 @@ type heard struct {
 
 func (c *heard) Close() error { c.closed = true; return nil }
 
-// TestDeathAtEndOfJoin has a process die in the moment when all have joined. Either that is why there is no job, and
-// the connections are closed, or the leader receives the death.
+// TestDeathAtEndOfJoin ends a process in the moment when all have joined. Either the death is the reason why there is
+// no job, and the connections are closed, or the leader receives it.
 func TestDeathAtEndOfJoin(t *testing.T) {
 	t.Parallel()
 	said, left := 0, 0

@@ -128,7 +128,7 @@ func TestWarnedProcessIsDrained(t *testing.T) {
 	}
 }
 
-// TestFailedStartAddsNoNode has the starter of processes refuse a node that is requested while the job runs: the
+// TestFailedStartAddsNoNode lets the starter of processes refuse a node that is requested while the job runs: the
 // refusal is the reported reason, and the job continues.
 func TestFailedStartAddsNoNode(t *testing.T) {
 	t.Parallel()

@@ -75,7 +75,7 @@ func NewRun(p Plan, limits Limits) *Run {
 // or has failed.
 func (r *Run) Begin() (list []int) { return r.BeginIf(func(*Step) bool { return true }) }
 
-// BeginIf is Begin without the steps for which may returns false.
+// BeginIf works like Begin, without the steps for which may returns false.
 func (r *Run) BeginIf(may func(*Step) bool) (list []int) {
 	for i := range r.Plan.Steps {
 		s := &r.Plan.Steps[i]

@@ -400,7 +400,7 @@ func (w *world) refusal(*plan.Step) string {
 	return ""
 }
 
-// dies has a node die; its parts get other owners, at once or later.
+// dies ends a node; its parts get other owners, at once or later.
 func (w *world) dies(n bellows.NodeID) {
 	if w.calm || n == reshape.Leader || !w.hasNode(n) {
 		return

@@ -26,7 +26,7 @@ func Even(now Snapshot) (Decision, error) {
 	return Deal(now, nodes)
 }
 
-// Deal is Even with the nodes and their roles already decided.
+// Deal works like Even, with the nodes and their roles already decided.
 func Deal(now Snapshot, nodes []Node) (Decision, error) {
 	if err := validNodes(nodes); err != nil {
 		return Decision{}, err

@@ -9,11 +9,11 @@
 //  3. To read a blob, Open it, read at any positions, and Close it.
 //  4. Make no name the folder of another: where "a/b" is, there is no blob "a". Some stores cannot have both.
 //
-// An error of Publish leaves open whether the blob exists: the answer may have been lost. Publishing the same bytes again
-// is correct.
+// An error of Publish leaves open whether the blob exists: the answer may have been lost. It is correct to publish the
+// same bytes again.
 //
-// Blobs are never changed in place: one is replaced whole, or deleted. A reader of a blob that is replaced meanwhile reads
-// the old bytes, or gets ErrReplaced; never a mixture.
+// Blobs are never changed in place: one is replaced whole, or deleted. A reader of a blob that is replaced meanwhile
+// reads the old bytes, or gets ErrReplaced; never a mixture.
 //
 // The package refuses names that some store could not have: see CheckName.
 package blob
@@ -38,12 +38,12 @@ type Store interface {
 	Create(ctx context.Context, name string) (Writer, error)
 	// Open finds a blob to read. The context is for all that is read of it.
 	Open(ctx context.Context, name string) (Reader, error)
-	// Stat describes a blob. fs.ErrNotExist: there is none.
+	// Stat describes a blob. Its error is fs.ErrNotExist if the blob does not exist.
 	Stat(ctx context.Context, name string) (Info, error)
 	// List yields the blobs whose names begin with a prefix, in the order of their names' bytes, and ends with the
 	// first error. A blob that is added or removed meanwhile may be included.
 	List(ctx context.Context, prefix string) iter.Seq2[Info, error]
-	// Delete removes a blob. That there is none is no error.
+	// Delete removes a blob. Deleting a missing blob is no error.
 	Delete(ctx context.Context, name string) error
 }
 

@@ -69,14 +69,15 @@ type Is struct {
 type Registry interface {
 	// Name returns the registry's name for people.
 	Name() string
-	// Get finds a key's value, as new as any that was put before. fs.ErrNotExist: there is none.
+	// Get finds a key's value, as new as any that was put before. Its error is fs.ErrNotExist if the key has no value.
 	Get(ctx context.Context, key string) (Entry, error)
 	// List returns the entries whose keys begin with a prefix, in the order of their keys' bytes, all as of one
 	// revision. ErrTooMany: there are more than EntriesMost.
 	List(ctx context.Context, prefix string) ([]Entry, Revision, error)
-	// Put sets a key's value, with a lease or 0, where all conditions hold; it returns the revision of that. ErrChanged: one does not hold. ErrExpired: there is no such lease.
+	// Put sets a key's value, with a lease or 0, if all conditions hold, and returns the new revision. ErrChanged: a
+	// condition does not hold. ErrExpired: the lease does not exist.
 	Put(ctx context.Context, key string, value []byte, lease LeaseID, where ...Is) (Revision, error)
-	// Delete removes a key where all conditions hold. That there is none is no error.
+	// Delete removes a key if all conditions hold. Deleting a missing key is no error.
 	Delete(ctx context.Context, key string, where ...Is) error
 	// Watch follows the changes of keys with a prefix, from the first after a revision. It returns at once.
 	Watch(prefix string, after Revision) (Watch, error)

@@ -20,11 +20,11 @@ import (
 
 // A Writer writes the predictions for one input.
 //
-// A block of rows is predicted by a predictor of its own, into memory that the next block uses again; in its turn it is
-// written. So a block that waits for its turn never holds a predictor: with a single predictor, the block whose turn it
-// is might wait for that one.
+// A separate predictor predicts each block of rows, into memory that the next block uses again; blocks are written in
+// order. A block that waits to be written holds no predictor: if only one exists, the block before it might wait for
+// that one.
 //
-// Lock: only the block whose turn it is writes the fields below unknown.
+// Lock: only the block that may be written now writes the fields below unknown.
 type Writer struct {
 	out    io.Writer
 	fields app.Fields // after the prediction; none without names
@@ -77,7 +77,7 @@ func (r *Writer) Names(application string) error {
 	return err
 }
 
-// Take predicts the rows of a block and writes them in its turn.
+// Take predicts the rows of a block, and writes them after those of the previous blocks.
 func (r *Writer) Take(b *data.Block) error {
 	p := r.spare.Get().(*page)
 	defer r.spare.Put(p)

@@ -28,17 +28,17 @@ type Config struct {
 	// Growth are nodes that join while the job runs. They have the numbers behind those of the site, in the order of their times.
 	// Each gets an even share of the splits.
 	Growth []Arrival
-	// SplitBytes is how many bytes of a split's data must be at a node before the split is told to move there. They come from the
-	// node where it runs. nil: none, so that only the protocol takes time.
+	// SplitBytes returns how many bytes of a split's data must be at a node before the split may move there. They come
+	// from the node where it runs. nil: none, so that only the protocol takes time.
 	SplitBytes func(bellows.SplitID) int
-	Script     []script.Event // what happens to the job besides
+	Script     []script.Event // other events of the job
 	Cuts       Cuts
 	Recovery   Recovery
 }
 
 const limitDefault = 1000 * time.Hour
 
-// patience is how long everybody waits for everything: until the experiment's limit. Nobody dies here, so that who is silent is slow.
+// patience makes every wait as long as the experiment's limit. No node dies here: a silent node is slow.
 func (c *Config) patience() liveness.Times {
 	p := c.Limit.Milliseconds() + 1
 	return liveness.Times{Lease: p, Broken: p, Complaint: p, Leader: p, Notice: p, Ready: p, Task: p, End: p, Collect: p, Tasks: p}.Or()
@@ -48,8 +48,8 @@ func (c *Config) patience() liveness.Times {
 type Site struct {
 	Nodes    []Node
 	Machines []Machine
-	// Latency is how long a frame is under way between two machines, besides its time on the links; LocalLatency
-	// between two nodes of one machine, which have no links: a socket and the waking of whoever waits.
+	// Latency is how long a frame is under way between two machines, in addition to its time on the links; LocalLatency
+	// between two nodes of one machine, which have no links: a socket and the waking of the receiver.
 	Latency, LocalLatency time.Duration
 	// WakeLatency is how much longer it takes until a node looks at a message from another that comes when it has
 	// handled none for longer than Nap, and its machine has a core without work: that core sleeps.
@@ -62,8 +62,8 @@ type Site struct {
 	Budgets []link.Pair
 }
 
-// has reports whether there is a machine of that index.
-func (s *Site) has(machine int) bool { return machine >= 0 && machine < len(s.Machines) }
+// hasMachine reports whether a machine has that index.
+func (s *Site) hasMachine(machine int) bool { return machine >= 0 && machine < len(s.Machines) }
 
 // links returns the links of a site.
 func (s *Site) links() link.Config {
@@ -104,13 +104,13 @@ type Costs struct {
 	LocalByte   float64 `json:"local_byte"`   // each byte of deltas in it
 }
 
-// Alone is one node on a machine of its own, as a job in one process.
+// Alone returns the site of one node on one machine, as a job in one process.
 func Alone(cores, slots int) Site {
 	return Site{Nodes: []Node{{Slots: slots, Lanes: slots}}, Machines: []Machine{{Cores: cores}}}
 }
 
-// Processes is a job in several processes of one machine: node 0 leads and computes nothing, the others share the
-// slots, at least one each, and hold the tables.
+// Processes returns the site of a job in several processes of one machine: node 0 leads and computes nothing, the
+// others share the slots, at least one each, and hold the tables.
 func Processes(count, cores, slots int) Site {
 	s := Site{Nodes: []Node{{}}, Machines: []Machine{{Cores: cores}}}
 	for i := range count {
@@ -120,8 +120,8 @@ func Processes(count, cores, slots int) Site {
 	return s
 }
 
-// Cluster is a job on so many machines, one node each, beside that of node 0, which leads. Each of the first servers
-// of them holds tables in as many lanes as it has cores; all compute.
+// Cluster returns the site of a job on so many machines, one node each, in addition to that of node 0, which leads.
+// Each of the first servers of them holds tables in as many lanes as it has cores; all compute.
 func Cluster(count, servers int, machine Machine) Site {
 	s := Site{Nodes: []Node{{}}, Machines: []Machine{machine}}
 	for i := range count {
@@ -161,7 +161,7 @@ func (c *Config) validate() error {
 		}
 	}
 	for i, b := range c.Site.Budgets {
-		if !c.Site.has(b.From) || !c.Site.has(b.To) || !(b.Rate > 0) || b.Burst < 0 {
+		if !c.Site.hasMachine(b.From) || !c.Site.hasMachine(b.To) || !(b.Rate > 0) || b.Burst < 0 {
 			return bad("budget %d is %+v, between two of %d machines", i, b, len(c.Site.Machines))
 		}
 	}
@@ -180,7 +180,7 @@ func (c *Config) validateGrowth(bad func(string, ...any) error) error {
 	}
 	for i, a := range c.Growth {
 		n := a.Node
-		if !c.Site.has(n.Machine) || n.Slots < 0 || n.Lanes < 0 || n.Slots+n.Lanes == 0 || n.Lanes >= nodesMost || a.At < 0 || a.Start < 0 {
+		if !c.Site.hasMachine(n.Machine) || n.Slots < 0 || n.Lanes < 0 || n.Slots+n.Lanes == 0 || n.Lanes >= nodesMost || a.At < 0 || a.Start < 0 {
 			return bad("arrival %d is %+v, on one of %d machines", i, a, len(c.Site.Machines))
 		}
 		if n.Slots > 0 {
@@ -196,7 +196,7 @@ func (c *Config) validateGrowth(bad func(string, ...any) error) error {
 func (c *Config) validateNodes(bad func(string, ...any) error) error {
 	workers, lanes := 0, 0
 	for i, n := range c.Site.Nodes {
-		if !c.Site.has(n.Machine) || n.Slots < 0 || n.Lanes < 0 || n.Lanes >= nodesMost || !(n.Budget.Rate >= 0) || n.Budget.Burst < 0 {
+		if !c.Site.hasMachine(n.Machine) || n.Slots < 0 || n.Lanes < 0 || n.Lanes >= nodesMost || !(n.Budget.Rate >= 0) || n.Budget.Burst < 0 {
 			return bad("node %d is %+v, on one of %d machines", i, n, len(c.Site.Machines))
 		}
 		if lanes += n.Lanes; n.Slots > 0 {

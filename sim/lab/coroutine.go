@@ -7,15 +7,15 @@ import (
 	"bellows/train"
 )
 
-// taskCoroutine runs the tasks of one split on a goroutine of its own, which the world lets go on and waits for: it is a
-// coroutine. While a task computes between two questions to its client, the world may go on.
+// taskCoroutine runs the tasks of one split on a separate goroutine, which the world resumes and waits for: it is a
+// coroutine. While a task computes between two questions to its client, the world may continue.
 type taskCoroutine struct {
 	node   *node
 	task   *train.Task
 	begin  chan *train.Task // to the goroutine: a task; nil until the first
 	turn   chan struct{}    // to it: it may ask
 	said   chan word        // from it
-	word   word             // what it said last and has not been acted on
+	word   word             // the last one that has not been acted on
 	heard  bool             // word is there
 	alive  bool             // a task is in Run
 	asleep bool             // it waits for an answer
@@ -38,7 +38,7 @@ type seen struct {
 	first bellows.RowID
 }
 
-// word is what the goroutine of a task says.
+// word is a message from the goroutine of a task.
 type word struct {
 	what said
 	ask  train.Ask
@@ -50,14 +50,14 @@ type said uint8
 const (
 	asks  said = iota // it wants to ask
 	left              // it has been answered
-	waits             // there is no answer yet
+	waits             // the answer has not come
 	ended             // the task has returned
 )
 
 // turns is how a node's runner leaves its tasks to the world.
 type turns struct{ node *node }
 
-// Begin implements train.Turns. It is called when the runner is stepped, or by a task in its turn.
+// Begin implements train.Turns. It is called when the runner is stepped, or by a task that has its turn.
 func (s turns) Begin(t *train.Task) {
 	c := s.node.w.coroutines[t.Split()]
 	if c.node != s.node { // the split has come here
@@ -89,7 +89,7 @@ func (s turns) Wait(t *train.Task) {
 	<-c.turn
 }
 
-// run is the goroutine of a task.
+// run runs the goroutine of a task.
 func (c *taskCoroutine) run() {
 	for t := range c.begin {
 		t.Run()
@@ -97,7 +97,7 @@ func (c *taskCoroutine) run() {
 	}
 }
 
-// listen is the next word of the goroutine, which is on its way to it.
+// listen returns the next message of the goroutine, which is about to come.
 func (c *taskCoroutine) listen() word {
 	if !c.heard {
 		c.word = <-c.said
@@ -130,14 +130,14 @@ func (c *taskCoroutine) resume() {
 	c.follow(c.listen())
 }
 
-// computes reports whether the task, which has just begun or was answered, computes now, as the last one did. Then
-// the world goes on meanwhile.
+// computes reports whether the task, which has just begun or was answered, computes now, as the last one did. If so,
+// the world continues meanwhile.
 func (c *taskCoroutine) computes() bool {
 	k := c.kind()
 	return !c.spent && k.known && k.calls == c.calls
 }
 
-// follow acts on the words of the task until it waits, computes or has ended.
+// follow acts on the messages of the task until it waits, computes or has ended.
 func (c *taskCoroutine) follow(now word) {
 	for {
 		switch now.what {
@@ -189,7 +189,7 @@ func (c *taskCoroutine) endsComputing(ask train.Ask) bool {
 	return false
 }
 
-// kind is what has been learnt of tasks such as this one.
+// kind returns what was learned from tasks such as this one.
 func (c *taskCoroutine) kind() *learnt {
 	if c.task.Items().Len() > 0 {
 		return &c.learnt[0]
@@ -205,22 +205,22 @@ func (c *taskCoroutine) compute() {
 		c.follow(c.listen())
 		return
 	}
-	c.node.meter.Compute(c.node.w.now(), 1)
+	c.node.meter.Compute(c.node.w.elapsed(), 1)
 	c.node.computing++
 	c.node.w.stirs(1)
 	c.node.w.begins(c.node.machine, &c.job)
 }
 
-// computed goes on with a task whose cost is paid.
+// computed continues a task with a paid cost.
 func (n *node) computed(c *taskCoroutine) {
-	n.meter.Compute(n.w.now(), -1)
+	n.meter.Compute(n.w.elapsed(), -1)
 	n.computing--
 	n.w.stirs(-1)
 	c.follow(c.listen())
 	n.settle()
 }
 
-// cost is what a task costs, in nanoseconds of a core.
+// cost returns the cost of a task, in nanoseconds of a core.
 func (w *world) cost(t *train.Task) float64 {
 	c := &w.cfg.Costs
 	ns := c.Score
@@ -230,7 +230,7 @@ func (w *world) cost(t *train.Task) float64 {
 	if w.cfg.Jitter == 0 {
 		return ns
 	}
-	chance := random.Of(w.cfg.Seed^uint64(t.Split()), uint64(t.Clock()))
+	chance := random.Derive(w.cfg.Seed^uint64(t.Split()), uint64(t.Clock()))
 	return ns * (1 + w.cfg.Jitter*float64(chance>>11)/(1<<53))
 }
 

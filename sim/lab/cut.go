@@ -17,7 +17,7 @@ type Cuts struct {
 	Latency time.Duration // until what a node has stored, and at last the whole cut, is safe
 }
 
-// cuts are the cuts of the job in its lives.
+// cuts holds the cuts of the job in all its attempts.
 type cuts struct {
 	open   map[bellows.CommitNumber]*cut
 	last   *cut  // the newest that is safe
@@ -62,7 +62,7 @@ func (w *world) takeCut() {
 	if !w.cuts.due || !lead.Begun() || lead.Ending() || lead.Cut(&lead.fx) != nil {
 		return
 	}
-	w.cuts.due, w.cuts.began = false, w.now()
+	w.cuts.due, w.cuts.began = false, w.elapsed()
 	lead.obey()
 }
 
@@ -160,7 +160,7 @@ func (w *world) keepCut(c *cut) {
 		}
 	}
 	w.cuts.last = c
-	w.cuts.taken = append(w.cuts.taken, Taken{w.cuts.began, w.now()})
+	w.cuts.taken = append(w.cuts.taken, Taken{w.cuts.began, w.elapsed()})
 	lead.CutKept(c.Commit, &lead.fx)
 	w.endCut("")
 	lead.obey()
@@ -171,7 +171,7 @@ func (w *world) keepCut(c *cut) {
 func (w *world) restore(c *cut) error {
 	for _, n := range w.nodes {
 		for i, l := range n.lanes {
-			for ref := range w.route.All() {
+			for ref := range w.route.Each() {
 				if owner := w.route.Owner(ref).Lane; owner != wire.LaneAt(n.id, i) {
 					continue
 				}

@@ -19,8 +19,8 @@ type Recovery struct {
 // life is one life of the job: it ends with a node that holds tables, and the next begins with the last cut.
 type life struct {
 	number  int
-	start   time.Duration // of this life
-	trained time.Duration // in the lives before
+	start   time.Duration // of this attempt
+	trained time.Duration // in earlier attempts
 	deaths  int
 }
 
@@ -30,7 +30,7 @@ func (w *world) dies(n *node) {
 	n.machine.Remove(w.agenda.Time(), func(o owner) bool { return o.node == n })
 	w.links.Drop(n.id)
 	n.inbox, n.outbox, n.taking, n.sending, n.turns = nil, nil, nil, nil, nil
-	n.meter.Compute(w.now(), -n.computing)
+	n.meter.Compute(w.elapsed(), -n.computing)
 	w.agenda.After(int64(w.cfg.Recovery.Detect), event{what: nodeLost, node: n})
 	n.departs()
 }
@@ -44,7 +44,9 @@ func (w *world) lost(n *node) {
 	w.nodes[0].settle()
 	for _, other := range w.nodes[1:] {
 		if !other.gone && other.shell != nil {
-			other.member(func(fx *members.Effects) { other.shell.Disconnected(n.id, reason, false, other.over(), fx) })
+			other.member(func(fx *members.Effects) {
+				other.shell.Disconnected(n.id, reason, false, other.finished(), fx)
+			})
 			other.settle()
 		}
 	}
@@ -66,8 +68,8 @@ func (w *world) next() (*world, error) {
 	if w.err != nil || o == nil || o.Failure("run experiment") == nil || w.life.deaths == 0 || w.cuts.last == nil {
 		return nil, nil
 	}
-	at := w.now() + w.cfg.Recovery.Restart
-	n, err := newWorld(w.cfg, w, life{number: w.life.number + 1, start: at, trained: w.life.trained + w.nodes[0].lead.training.Total(w.now())})
+	at := w.elapsed() + w.cfg.Recovery.Restart
+	n, err := newWorld(w.cfg, w, life{number: w.life.number + 1, start: at, trained: w.life.trained + w.nodes[0].lead.training.Total(w.elapsed())})
 	if err != nil {
 		return nil, err
 	}

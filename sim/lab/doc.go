@@ -1,7 +1,7 @@
-// Package lab is the laboratory: it runs a training job on a cluster that does not exist, in virtual time. The
-// protocol is the real one (clients, lanes, the controller, and what a node does around them, package core/shell, are the step
-// functions that run in production, and what passes between nodes is encoded and decoded as on the wire), and so is the
-// mathematics: applications run unchanged, and the tables that come to node 0 at the end are a model. Processors, links and slow
+// Package lab is the laboratory: it runs a training job on a simulated cluster, in virtual time. The protocol is the
+// real one: clients, lanes, the controller, and the rest of a node (package core/shell) are the step functions that run
+// in production, and messages between nodes are encoded and decoded as on the wire. The mathematics is real as well:
+// applications run unchanged, and the tables that come to node 0 at the end are a model. Processors, links and slow
 // machines are parameters.
 //
 // The caller's duties, in order:
@@ -25,16 +25,16 @@
 //     other work may take a share of the machine.
 //   - Frames pass their machine's uplink and the other's downlink, in the order of production (package link).
 //
-// Whatever touches a client, a lane or the controller does so alone, in the order of virtual time. Only what a task
-// computes between two questions to its client, which nobody else can see, goes on beside that on other processors,
-// so that a run is faster than its events one by one; nothing depends on how fast. The same Config gives the same
-// events, hash and model on one kernel set: the set in use is named in the Result (vec.Use pins it; avx2 and avx512 agree).
+// All steps of a client, a lane or the controller happen alone, in the order of virtual time. Only the computation of a
+// task between two questions to its client, which no other part can see, runs in parallel on other processors. A run is
+// thus faster than its events one by one; nothing depends on how fast. The same Config gives the same events, hash and
+// model on one kernel set: the set in use is named in the Result (vec.Use pins it; avx2 and avx512 agree).
 //
-// A script says what else happens to the job: moves, cuts, nodes that leave, die, are slow or switch their role (package script). The
-// controller, the shells and policy/reshape carry it out as in production. The death of a node with tables ends a life of the job; the
-// next begins with the last cut.
+// A script gives other events of the job: moves, cuts, nodes that leave, die, are slow or switch their role (package
+// script). The controller, the shells and policy/reshape carry them out as in production. The death of a node with
+// tables ends an attempt of the job; the next begins with the last cut.
 //
-// The package refuses to know other faults: links lose nothing and do not break, and a lease is as long as the experiment may take
-// (package sim is for that). It refuses to measure: it never looks at a clock. And it refuses to guess costs: what Costs, Cuts and
-// Recovery do not name is free.
+// The package refuses to know other faults: links lose nothing and do not break, and a lease is as long as the
+// experiment may take (package sim is for that). It refuses to measure: it never looks at a clock. And it refuses to
+// guess costs: work that Costs, Cuts and Recovery do not name is free.
 package lab

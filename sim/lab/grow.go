@@ -17,9 +17,9 @@ import (
 // Arrival is a node that joins while the job runs, with the machine that it is on.
 type Arrival struct {
 	Node Node
-	At   time.Duration // when node 0 is told to have it come
-	// Start is how long its process takes from its invitation until it dials the others: its start, and what it reads and makes ready
-	// of its own.
+	At   time.Duration // when node 0 is asked to invite it
+	// Start is the time of its process from its invitation until it dials the others: its start, and reading and
+	// preparing its own data.
 	Start time.Duration
 }
 
@@ -30,15 +30,16 @@ type Arrived struct {
 	TakesPart time.Duration // its actors are recorded; 0: the job was over before
 	Splits    int           // that moved to it
 	Copied    int64         // bytes of their data that came first
-	Told      time.Duration // when the last of them was told to move; 0: not all were
+	Told      time.Duration // when the last of them was ordered to move; 0: not all were
 	Moved     time.Duration // when the last of them had; 0: not all had
 }
 
-// growth is what the job has of nodes that are to come. They are invited in the order of their times, and several may be on their way. Who takes part gets
-// its share of the splits, of what there will be when all that were called by then have come: so no split moves twice.
+// growth is the state of the nodes that are to join. They are invited in the order of their times, and several may be
+// on their way. A node that takes part gets its share of the splits, counted with all nodes that were called by then:
+// so no split moves twice.
 type growth struct {
 	waiting  []*newcomer // not invited yet
-	calling  *newcomer   // whose turn it is to call the others; nil: nobody's
+	calling  *newcomer   // the one that may call the others now; nil: none
 	invited  []*newcomer // all that were, in order
 	promised []bellows.NodeID
 }
@@ -52,7 +53,7 @@ type newcomer struct {
 	who    join.Newcomer
 	joins  *join.Joining
 	copies []*copying // those that have not ended; of one source the first is under way
-	left   int        // splits that have not been told to move
+	left   int        // splits that have not been ordered to move
 }
 
 // copying is the data of a split on its way to another node. Of those between two nodes one goes at a time.
@@ -87,10 +88,10 @@ func (w *world) addGrowth() {
 	}
 }
 
-// invite has those nodes come that have been called, as many as may be on their way.
+// invite invites the nodes that are due, as many as may be on their way.
 func (w *world) invite() {
 	g := &w.growth
-	for len(g.waiting) > 0 && g.waiting[0].At <= w.now() {
+	for len(g.waiting) > 0 && g.waiting[0].At <= w.elapsed() {
 		c := g.waiting[0]
 		who, err := w.nodes[0].lead.Invite(c.Arrival.Node.Slots, c.Arrival.Node.Lanes)
 		if bellows.KindOf(err) == bellows.Unavailable {
@@ -101,13 +102,13 @@ func (w *world) invite() {
 			return
 		}
 		g.waiting, g.invited = g.waiting[1:], append(g.invited, c)
-		c.who, c.Arrived.Node, c.Invited = who, who.Node, w.now()
+		c.who, c.Arrived.Node, c.Invited = who, who.Node, w.elapsed()
 		w.agenda.After(int64(c.Start), event{what: nodeStarts, node: c.node})
 	}
 	w.turn()
 }
 
-// turn takes note of whose turn it is to call the others.
+// turn finds the node that may call the others now.
 func (w *world) turn() {
 	lead := w.nodes[0].lead
 	for _, call := range lead.Calls {
@@ -140,7 +141,7 @@ func (w *world) calls(c *newcomer) {
 	w.step(c, c.joins.Begin)
 }
 
-func (w *world) millis() int64 { return int64(w.now() / time.Millisecond) }
+func (w *world) millis() int64 { return int64(w.elapsed() / time.Millisecond) }
 
 // step carries out what the newcomer's way into the cluster wants. A call takes a frame there and one back.
 func (w *world) step(c *newcomer, do func(*join.Effects)) {
@@ -185,7 +186,7 @@ func (w *world) ready(c *newcomer) {
 			w.fail(err)
 			return
 		}
-		n.meter.Compute(w.now(), 0) // slots are idle from now on
+		n.meter.Compute(w.elapsed(), 0) // slots are idle from now on
 	}
 	n.shell = shell.NewGuest(w.common, c.who)
 	n.member(func(fx *members.Effects) { n.shell.Start(bellows.Fingerprint{}, fx) })
@@ -202,14 +203,15 @@ func (w *world) admitted(o join.Outcome) {
 		w.fail(o.Err)
 		return
 	}
-	c.TakesPart, w.growth.calling = w.now(), nil
+	c.TakesPart, w.growth.calling = w.elapsed(), nil
 	if c.who.Slots > 0 {
 		w.share(c)
 	}
 	w.invite()
 }
 
-// share chooses the splits that a newcomer gets, and begins to copy their data. Whoever has most gives its last.
+// share chooses the splits that a newcomer gets, and begins to copy their data. The node with the most splits gives its
+// last.
 func (w *world) share(c *newcomer) {
 	count := make(map[bellows.NodeID]int)
 	for _, n := range w.growth.promised {
@@ -217,7 +219,7 @@ func (w *world) share(c *newcomer) {
 	}
 	workers := len(count) + 1
 	for _, other := range slices.Concat(w.growth.invited, w.growth.waiting) {
-		if other.At <= w.now() && other.TakesPart == 0 && other.Arrival.Node.Slots > 0 {
+		if other.At <= w.elapsed() && other.TakesPart == 0 && other.Arrival.Node.Slots > 0 {
 			workers++
 		}
 	}
@@ -235,7 +237,7 @@ func (w *world) share(c *newcomer) {
 	}
 }
 
-// copy begins to copy the data of a split, which is told to move when it is there.
+// copy begins to copy the data of a split, which is ordered to move when the data has come.
 func (w *world) copy(c *newcomer, s bellows.SplitID) {
 	c.Splits++
 	c.left++
@@ -267,7 +269,7 @@ func (w *world) pieces(k *copying, count int) {
 	k.from.settle()
 }
 
-// pieceCame goes on with the next piece, or tells the split to move and goes on with another's data.
+// pieceCame continues with the next piece, or orders the split to move and continues with another split's data.
 func (w *world) pieceCame(f *frame) {
 	k := f.copying
 	w.stirs(-1)
@@ -294,7 +296,7 @@ func (w *world) tellMove(c *newcomer, s bellows.SplitID) {
 		return
 	}
 	if c.left--; c.left == 0 {
-		c.Told = w.now()
+		c.Told = w.elapsed()
 	}
 	n.lead.obey()
 	n.settle()
@@ -313,12 +315,12 @@ func (w *world) followMoves() {
 			}
 		}
 		if at >= c.Splits {
-			c.Moved = w.now()
+			c.Moved = w.elapsed()
 		}
 	}
 }
 
-// arrivals are what became of those that were invited.
+// arrivals returns the outcomes of the invited nodes.
 func (w *world) arrivals() (list []Arrived) {
 	for _, c := range w.growth.invited {
 		list = append(list, c.Arrived)
@@ -326,9 +328,9 @@ func (w *world) arrivals() (list []Arrived) {
 	return list
 }
 
-// together is a job that several nodes share in one process: what is asked of the application is asked by one at a time, what is
-// prepared of a split is prepared once, and nothing of it is given back while another node may have it.
-func together(job train.Job) train.Job {
+// shared returns a job that several nodes share in one process: the application is asked one question at a time, each
+// split is prepared once, and nothing of it is released while another node may have it.
+func shared(job train.Job) train.Job {
 	var mu sync.Mutex
 	prepared, begun := make([]bool, job.Splits), false
 	if prepare := job.Prepare; prepare != nil {

@@ -15,7 +15,8 @@ import (
 	"bellows/sim/lab"
 )
 
-// growing is a cluster of so many machines of which some have no node at first, and the arrival of those at a time.
+// growing returns a cluster of so many machines, some without a node at first, and the arrival of their nodes at a
+// time.
 func growing(first, last int, machine lab.Machine, at, start time.Duration) (lab.Site, []lab.Arrival) {
 	site := lab.Cluster(last, first, machine)
 	var list []lab.Arrival
@@ -26,8 +27,8 @@ func growing(first, last int, machine lab.Machine, at, start time.Duration) (lab
 	return site, list
 }
 
-// TestAModelHasTheBitsOfAQuietRunWhenNodesJoin lets two clusters become twice as large in the middle of a job.
-func TestAModelHasTheBitsOfAQuietRunWhenNodesJoin(t *testing.T) {
+// TestGrowingKeepsTheModelsBits doubles two clusters in the middle of a job.
+func TestGrowingKeepsTheModelsBits(t *testing.T) {
 	t.Parallel()
 	bsp := 0
 	for _, c := range []struct {
@@ -82,7 +83,7 @@ func TestTwiceTheNodesTakeHalfTheTime(t *testing.T) {
 	s := toy{splits: 4, clocks: 40, rows: 10, width: 2}
 	site, list := growing(2, 4, lab.Machine{Cores: 1}, 20*time.Millisecond-time.Microsecond, 0)
 	r := run(t, lab.Config{Job: s.job(), Site: site, Costs: millisecond, Growth: list})
-	// Two clocks of 1 ms on each core in 2 ms, until the clock ends that was going on when the splits were told; then one.
+	// Two clocks of 1 ms on each core in 2 ms, until the clock ends in which the splits were ordered to move; then one.
 	want := 20*time.Millisecond + 30*time.Millisecond
 	if d := r.Time - want; d.Abs() > 2*time.Microsecond {
 		t.Errorf("%d clocks take %v; want %v (%+v)", s.clocks, r.Time, want, r.Arrivals)
@@ -93,8 +94,8 @@ func TestTwiceTheNodesTakeHalfTheTime(t *testing.T) {
 	}
 }
 
-// TestASplitMovesWhenItsDataHasCome holds the copies to the bandwidth of the links.
-func TestASplitMovesWhenItsDataHasCome(t *testing.T) {
+// TestASplitFollowsItsData compares the copies with the bandwidth of the links.
+func TestASplitFollowsItsData(t *testing.T) {
 	t.Parallel()
 	const rate = 100e6
 	s := toy{splits: 4, clocks: 400, rows: 10, width: 2}

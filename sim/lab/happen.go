@@ -43,7 +43,7 @@ func (w *world) happens(i int) {
 		w.agenda.After(int64(time.Millisecond), event{what: scriptEvent, stamp: uint32(i)})
 		return
 	}
-	r.Began = w.now()
+	r.Began = w.elapsed()
 	var err error
 	switch r.Kind {
 	case script.Move:
@@ -75,7 +75,7 @@ func (w *world) happens(i int) {
 func (w *world) happened(i int, why string) {
 	r := &w.happen.list[i]
 	if r.Err = why; why == "" {
-		r.Done = w.now()
+		r.Done = w.elapsed()
 	}
 	is := func(k int) bool { return k == i }
 	w.happen.moving = slices.DeleteFunc(w.happen.moving, is)
@@ -94,7 +94,7 @@ func (w *world) movePartition(number int, to bellows.NodeID, urgent bool) error 
 
 // partition returns a partition by its number.
 func (w *world) partition(number int) (ref bellows.PartitionRef) {
-	for ref = range w.route.All() {
+	for ref = range w.route.Each() {
 		if w.route.Number(ref) == number {
 			break
 		}

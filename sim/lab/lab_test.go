@@ -24,7 +24,7 @@ import (
 	"bellows/train"
 )
 
-// eighth is an eighth of the demonstration's data of a kind; nobody changes it.
+// eighth returns an eighth of the demonstration's data of a kind; it is read-only.
 func eighth(kind data.Kind) *data.Set {
 	set, err := demo.Make(kind, 1)
 	if err != nil {
@@ -49,7 +49,7 @@ var (
 	documents = sync.OnceValue(func() *data.Set { return eighth(data.Documents) })
 )
 
-// made is a job of an application.
+// made returns a job of an application.
 func made(t *testing.T, a app.Application, epochs int, staleness *int, settings map[string]string) *app.Run {
 	t.Helper()
 	set := map[data.Kind]func() *data.Set{data.Examples: examples, data.Ratings: ratings, data.Documents: documents}[a.Describe().Data]()
@@ -89,8 +89,8 @@ func sameBits(a, b [][]float32) bool {
 	return len(a) == len(b)
 }
 
-// TestABSPModelHasTheBitsOfOneProcess runs each application alone in real time, and on clusters of the laboratory.
-func TestABSPModelHasTheBitsOfOneProcess(t *testing.T) {
+// TestBSPModelHasSequentialBits runs each application alone in real time, and on clusters of the laboratory.
+func TestBSPModelHasSequentialBits(t *testing.T) {
 	t.Parallel()
 	const epochs = 2
 	bsp := 0
@@ -183,7 +183,7 @@ func TestPhasesAreAllOfTheTime(t *testing.T) {
 	}
 }
 
-// TestAWorkerFunctionRuns runs the Bösen form, whose functions are coroutines themselves, and leaves no goroutine.
+// TestAWorkerFunctionRuns runs the Bösen form, with functions that are coroutines themselves, and leaves no goroutine.
 func TestAWorkerFunctionRuns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -34,8 +34,8 @@ func (n *node) addLead() error {
 // obey carries out what the shell wants. That a wait lasts is no news: machines are as slow as the experiment says.
 func (l *lead) obey() {
 	w := l.node.w
-	if on := l.Training(); on != l.training.On() {
-		l.training.Set(w.now(), on)
+	if on := l.Training(); on != l.training.Running() {
+		l.training.Set(w.elapsed(), on)
 	}
 	for _, e := range l.fx.Epochs {
 		w.endEpoch(e)

@@ -104,7 +104,7 @@ func (w *world) transmit(f *frame) {
 	w.links.Send(w.links.Conn(f.from.id, f.to.id, f.copying != nil), f)
 }
 
-// deltaBytes is how much of a message a lane has to add to its rows.
+// deltaBytes returns how much of a message a lane has to add to its rows.
 func deltaBytes(m wire.Message) int {
 	p, push := m.(*wire.Push)
 	if !push {

@@ -13,7 +13,7 @@ type machine struct {
 	index int
 }
 
-// owner is whose job it is: a task's, or a node's that handles messages.
+// owner is the owner of a core's work: a task, or a node that handles messages.
 type owner struct {
 	node      *node
 	coroutine *taskCoroutine // nil: the node handles messages
@@ -31,18 +31,18 @@ func (w *world) addMachine(cfg Machine) {
 	slow := w.cfg.Slow
 	if slices.ContainsFunc(w.cfg.Script, func(e script.Event) bool { return e.Kind == script.Slow }) || slow != nil {
 		c.Slow = func(o owner) (float64, int64) {
-			slower, until := script.Slowness(w.cfg.Script, o.node.id, w.now(), always)
+			slower, until := script.Slowness(w.cfg.Script, o.node.id, w.elapsed(), always)
 			if slow != nil {
-				usual, end := slow(w.cfg.Seed, o.node.id, w.now())
+				usual, end := slow(w.cfg.Seed, o.node.id, w.elapsed())
 				slower, until = slower*usual, min(until, end)
 			}
-			return slower, int64(until - w.now())
+			return slower, int64(until - w.elapsed())
 		}
 	}
 	if load := w.cfg.Load; load != nil {
 		c.Load = func() (float64, int64) {
-			share, until := load(w.cfg.Seed, m.index, w.now())
-			return share, int64(until - w.now())
+			share, until := load(w.cfg.Seed, m.index, w.elapsed())
+			return share, int64(until - w.elapsed())
 		}
 	}
 	m.Machine = cores.New(c)

@@ -95,7 +95,7 @@ func (n *node) due(batch []wire.Envelope, l *server.Lane, pace *migration.Pace) 
 			now = append(now, e)
 			continue
 		}
-		switch what, rest := pace.Take(m, l.CopyOf(e.From, m), n.w.now()); what {
+		switch what, rest := pace.Take(m, l.CopyOf(e.From, m), n.w.elapsed()); what {
 		case migration.Deliver:
 			now = append(now, e)
 		case migration.Rest:
@@ -147,7 +147,7 @@ func (bus) Drain() {}
 // Leave implements train.Bus.
 func (bus) Leave() {}
 
-// actor is the receiver of a message.
+// actor returns the receiver of a message.
 func (n *node) actor(a wire.Address) *actor {
 	switch {
 	case a.Role == wire.Lane && int(a.Index) < len(n.lanes):
@@ -199,15 +199,15 @@ func (n *node) arrives(f *frame) {
 	n.settle()
 }
 
-// served goes on when a job of the node's service is done.
+// served continues when the node has handled a batch.
 func (n *node) served() {
 	n.serving = false
 	n.finishService()
 	n.settle()
 }
 
-// settle does what takes no time: it begins to send and to handle what is there, and lets tasks go on that have a slot. Nothing begins
-// after the outcome.
+// settle takes all steps that need no time: it begins to send and to handle what has come, and resumes tasks that have a slot.
+// Nothing begins after the outcome.
 func (n *node) settle() {
 	if n.gone || n.w.nodes[0].lead.outcome != nil {
 		return
@@ -215,7 +215,7 @@ func (n *node) settle() {
 	for n.serveNext() || n.takeTurn() || n.close() {
 	}
 	if n.runner != nil {
-		n.meter.Wait(n.w.now(), n.runner.Waits())
+		n.meter.Wait(n.w.elapsed(), n.runner.Waits())
 	}
 }
 
@@ -266,13 +266,13 @@ func (n *node) naps() bool {
 	return true
 }
 
-// awake goes on with a node that was asleep.
+// awake continues a node that was asleep.
 func (n *node) awake() {
 	n.serving, n.rested = false, n.w.agenda.Time()
 	n.settle()
 }
 
-// cost is what handling a message takes.
+// cost returns the cost of handling a message.
 func (m *mail) cost(c *Costs) float64 {
 	if m.frame != nil {
 		return c.Receive + c.ReceiveByte*float64(m.bytes)
@@ -339,7 +339,7 @@ func (n *node) give(t slots.Turn) {
 	}
 }
 
-// takeTurn lets the next task that has got a slot begin or go on, and reports whether there was one.
+// takeTurn lets the next task with a slot begin or continue, and reports whether it found one.
 func (n *node) takeTurn() bool {
 	if len(n.turns) == 0 {
 		return false
@@ -382,26 +382,26 @@ func (n *node) tick() {
 	if n.gone {
 		return
 	}
-	now := int64(n.w.now() / time.Millisecond)
+	now := int64(n.w.elapsed() / time.Millisecond)
 	if n.runner != nil {
 		n.runner.Tick(now)
 	}
 	switch {
 	case n.lead != nil:
-		n.lead.Tick(now, n.heard, n.over(), n.unfinished(), &n.lead.fx)
+		n.lead.Tick(now, n.heard, n.finished(), n.unfinished(), &n.lead.fx)
 		n.lead.obey()
 		n.w.takeCut()
 		if n.w.shape != nil {
 			n.w.shape.Tick()
 		}
 	case n.shell != nil:
-		n.member(func(fx *members.Effects) { n.shell.Tick(now, n.heard[0], n.over(), n.unfinished(), fx) })
+		n.member(func(fx *members.Effects) { n.shell.Tick(now, n.heard[0], n.finished(), n.unfinished(), fx) })
 	}
 	n.settle()
 }
 
-// over reports whether the node knows that the job is over.
-func (n *node) over() bool {
+// finished reports whether the node knows that the job is over.
+func (n *node) finished() bool {
 	if n.runner == nil {
 		return slices.ContainsFunc(n.lanes, func(l lane) bool { return l.Ending() })
 	}
@@ -413,9 +413,9 @@ func (n *node) over() bool {
 	}
 }
 
-// unfinished are the tasks that go on though the job is over.
+// unfinished returns the tasks that continue though the job is over.
 func (n *node) unfinished() (list []bellows.Unit) {
-	if n.over() {
+	if n.finished() {
 		for _, c := range n.w.coroutines {
 			if c != nil && c.node == n && c.alive {
 				list = append(list, bellows.Unit{Split: c.task.Split(), Clock: c.task.Clock(), Items: c.task.Items()})
@@ -453,7 +453,7 @@ func (n *node) departs() {
 // it has.
 func (n *node) close() bool {
 	switch {
-	case n.closed, n.runner != nil && !n.over():
+	case n.closed, n.runner != nil && !n.finished():
 		return false
 	case n.runner != nil:
 		n.slots.Close()

@@ -17,7 +17,8 @@ type Pattern func(seed uint64, n bellows.NodeID, now time.Duration) (slower floa
 // a pure function of its arguments.
 type Load func(seed uint64, machine int, now time.Duration) (share float64, until time.Duration)
 
-// Bursts is other work that takes a share of the named machines, and of all if none is named, for a part (0 to 1) of each period.
+// Bursts returns a load of other work that takes a share of the named machines, or of all if none is named, for a part
+// (0 to 1) of each period.
 func Bursts(share float64, period time.Duration, part float64, machines ...int) Load {
 	return func(_ uint64, machine int, now time.Duration) (float64, time.Duration) {
 		if len(machines) > 0 && !slices.Contains(machines, machine) {
@@ -46,7 +47,7 @@ func Constant(slower float64, nodes ...bellows.NodeID) Pattern {
 	}
 }
 
-// Rotating makes one of nodes 1 to count slower at a time, each for one period in its turn.
+// Rotating makes one of nodes 1 to count slower at a time, each for one period.
 func Rotating(slower float64, period time.Duration, count int) Pattern {
 	return func(_ uint64, n bellows.NodeID, now time.Duration) (float64, time.Duration) {
 		window := int64(now / period)
@@ -58,8 +59,8 @@ func Rotating(slower float64, period time.Duration, count int) Pattern {
 	}
 }
 
-// SlowWorker is FlexRR's Slow Worker pattern: at each of ten points of an iteration, every node is slowed with a chance of 1 %,
-// for a period of up to twice the iteration, to 1+delay times its time (Harlap 2018, §3.4.1).
+// SlowWorker returns FlexRR's Slow Worker pattern: at each of ten points of an iteration, every node is slowed with a
+// chance of 1 %, for a period of up to twice the iteration, to 1+delay times its time (Harlap 2018, §3.4.1).
 func SlowWorker(iteration time.Duration, delay float64) Pattern {
 	const (
 		points = 10
@@ -84,8 +85,8 @@ func SlowWorker(iteration time.Duration, delay float64) Pattern {
 	}
 }
 
-// Disrupted is FlexRR's Disrupted Machine pattern: every 20 seconds, each machine is disturbed with a chance of 20 % for
-// the next 20 seconds, to 1+delay times its time (Harlap 2018, §3.4.1). every is the 20 seconds.
+// Disrupted returns FlexRR's Disrupted Machine pattern: every 20 seconds, each machine is disturbed with a chance of 20
+// % for the next 20 seconds, to 1+delay times its time (Harlap 2018, §3.4.1). every is the 20 seconds.
 func Disrupted(every time.Duration, delay float64) Pattern {
 	const chance = 0.2
 	return func(seed uint64, n bellows.NodeID, now time.Duration) (float64, time.Duration) {
@@ -98,9 +99,9 @@ func Disrupted(every time.Duration, delay float64) Pattern {
 	}
 }
 
-// PowerLaw is FlexRR's Power-Law pattern: the time that a node needs for an iteration, in multiples of the usual, has a
-// density in proportion to t to the power of -alpha, from 1 on, drawn anew for every iteration (Harlap 2018, §3.4.1, with
-// alpha 4, 7 and 11). alpha is above 1.
+// PowerLaw returns FlexRR's Power-Law pattern: the time that a node needs for an iteration, in multiples of the usual,
+// has a density in proportion to t to the power of -alpha, from 1 on, drawn again for every iteration (Harlap 2018,
+// §3.4.1, with alpha 4, 7 and 11). alpha is above 1.
 func PowerLaw(iteration time.Duration, alpha float64) Pattern {
 	return func(seed uint64, n bellows.NodeID, now time.Duration) (float64, time.Duration) {
 		window := int64(now / iteration)
@@ -109,8 +110,8 @@ func PowerLaw(iteration time.Duration, alpha float64) Pattern {
 	}
 }
 
-// Persistent is FlexRR's persistent pattern: every other node has three times the work of the rest, 75 % of all (Harlap 2018,
-// §3.4.1).
+// Persistent returns FlexRR's persistent pattern: every other node has three times the work of the rest, 75 % of all
+// (Harlap 2018, §3.4.1).
 func Persistent() Pattern {
 	return func(_ uint64, n bellows.NodeID, _ time.Duration) (float64, time.Duration) {
 		if n%2 == 1 {
@@ -120,7 +121,7 @@ func Persistent() Pattern {
 	}
 }
 
-// uniform is a number in [0, 1) by chance: a function of its arguments.
+// uniform returns a number in [0, 1) by chance: a function of its arguments.
 func uniform(seed uint64, n bellows.NodeID, window int64, use uint64) float64 {
-	return random.Uniform(random.Of(seed^use<<56^uint64(n)<<40, uint64(window)))
+	return random.Uniform(random.Derive(seed^use<<56^uint64(n)<<40, uint64(window)))
 }

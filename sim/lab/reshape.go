@@ -99,7 +99,7 @@ func (s shaping) Facts() (f reshape.Facts, known bool) {
 		f.Splits = append(f.Splits, r.Node(split))
 	}
 	f.Tables = make([]int, len(s.w.common.Tables))
-	for ref := range r.All() {
+	for ref := range r.Each() {
 		f.Tables[ref.Table]++
 		f.Partitions = append(f.Partitions, r.Owner(ref).Lane.Node)
 		t := &s.w.common.Tables[ref.Table]
@@ -154,4 +154,4 @@ func (s shaping) HasLeft(n bellows.NodeID) bool { return s.w.nodes[n].gone }
 func (s shaping) Later(do func()) { s.w.agenda.After(0, event{what: later, do: do}) }
 
 // Millis implements reshaping.Job.
-func (s shaping) Millis() int64 { return int64(s.w.now() / time.Millisecond) }
+func (s shaping) Millis() int64 { return int64(s.w.elapsed() / time.Millisecond) }

@@ -55,10 +55,10 @@ type NodeResult struct {
 
 // endEpoch closes an epoch that the driver reports.
 func (w *world) endEpoch(e train.Epoch) {
-	total := Epoch{Epoch: e, Time: w.now(), Trained: w.life.trained + w.nodes[0].lead.training.Total(w.now()),
+	total := Epoch{Epoch: e, Time: w.elapsed(), Trained: w.life.trained + w.nodes[0].lead.training.Total(w.elapsed()),
 		Cores: time.Duration(w.work)}
 	for _, n := range w.nodes {
-		spent := n.meter.Spent(w.now())
+		spent := n.meter.Spent(w.elapsed())
 		total.Phases.Add(&spent)
 		total.Traffic.Add(n.sent.Total())
 		total.Local.Add(n.local)
@@ -76,7 +76,7 @@ func (w *world) endEpoch(e train.Epoch) {
 	}
 }
 
-// result is what is left when the job is over.
+// result returns the result when the job is over.
 func (w *world) result() (*Result, error) {
 	if w.err != nil {
 		return nil, w.err
@@ -86,11 +86,11 @@ func (w *world) result() (*Result, error) {
 	if err := o.Failure("run experiment"); err != nil {
 		return nil, err
 	}
-	r := &Result{Epochs: w.epochs, Time: w.now(), Trained: w.life.trained + l.training.Total(w.now()), Cores: time.Duration(w.work),
+	r := &Result{Epochs: w.epochs, Time: w.elapsed(), Trained: w.life.trained + l.training.Total(w.elapsed()), Cores: time.Duration(w.work),
 		Events: w.events, Kernels: vec.Kernels(), Commits: o.Commits, Sent: o.Counts.Sent, Applied: o.Counts.Applied,
 		Dropped: o.Counts.Dropped, Staleness: o.Counts.Staleness[:], Arrivals: w.arrivals(), Script: w.happen.list, Cuts: w.cuts.taken, Lives: w.life.number + 1}
 	for _, n := range w.nodes {
-		spent := n.meter.Spent(w.now())
+		spent := n.meter.Spent(w.elapsed())
 		r.Phases.Add(&spent)
 		r.Nodes = append(r.Nodes, NodeResult{spent, n.sent, n.received, n.local})
 	}

@@ -51,13 +51,13 @@ func (e *scripted) RunTask(t *train.Task) error {
 	return nil
 }
 
-// machines is a cluster whose messages cost nothing, with a node and a core a machine.
+// machines returns a cluster with free messages, a node on each machine and a core each.
 func machines(count int) lab.Site { return lab.Cluster(count, count, lab.Machine{Cores: 1}) }
 
 // millisecond is an item's cost in the tests of arithmetic.
 var millisecond = lab.Costs{Item: 1e6}
 
-func TestAStragglerSlowsBSPByItsFactor(t *testing.T) {
+func TestStragglerSlowsBSPFully(t *testing.T) {
 	t.Parallel()
 	s := toy{splits: 4, clocks: 20, rows: 10, width: 2}
 	for _, c := range []struct {
@@ -106,7 +106,7 @@ func TestStalenessHidesAStragglerThatPasses(t *testing.T) {
 	}
 }
 
-func TestALinkTakesAsLongAsItsBytes(t *testing.T) {
+func TestLinkTimeFollowsBytes(t *testing.T) {
 	t.Parallel()
 	const rate = 1e6
 	on := func(rows int, latency time.Duration) *lab.Result {
@@ -177,8 +177,8 @@ func TestMessagesCostTheirNode(t *testing.T) {
 	}
 }
 
-// TestSlowNodeHandlesMessagesSlowly runs a job of which only messages take time, on nodes that are three times slower, and on
-// machines of which other work takes half.
+// TestSlowNodeHandlesMessagesSlowly runs a job in which only messages take time, on nodes that are three times slower,
+// and on machines with other work on half of each.
 func TestSlowNodeHandlesMessagesSlowly(t *testing.T) {
 	t.Parallel()
 	s := toy{splits: 2, clocks: 10, rows: 10, width: 2}
@@ -218,7 +218,7 @@ func TestSlicesKeepWorkOfCores(t *testing.T) {
 
 var errScript = errors.New("the script fails here")
 
-func TestAnExperimentThatCannotGoOnSaysWhy(t *testing.T) {
+func TestFailedExperimentSaysWhy(t *testing.T) {
 	t.Parallel()
 	s := toy{splits: 4, clocks: 5, rows: 10, width: 2}
 	failing := s
@@ -278,7 +278,8 @@ func TestAJobThatHangsIsNamed(t *testing.T) {
 	})
 }
 
-// TestSignsOfLifeAreInTheTraffic runs a job of 20 s, in which every node but the first says so with each tick, and is answered.
+// TestSignsOfLifeAreInTheTraffic runs a job of 20 s, in which every node but the first sends a heartbeat with each
+// tick, and is answered.
 func TestSignsOfLifeAreInTheTraffic(t *testing.T) {
 	t.Parallel()
 	s := toy{splits: 4, clocks: 2, rows: 10, width: 2}

@@ -49,7 +49,7 @@ type codec struct {
 	joiner wire.Joiner
 }
 
-// account is what is counted over all lives of a job.
+// account is counted over all attempts of a job.
 type account struct {
 	sum    msgcopy.Hash // of everything that happened
 	events int64
@@ -87,8 +87,8 @@ const (
 	linkEvent               // something is due on the links
 	frameIn                 // the frame is at the receiver, on the same machine
 	nodeWakes               // the node looks at its mail again
-	allTick                 // all nodes are told the time
-	nodeCalled              // node 0 is told to have another node come
+	allTick                 // all nodes receive the time
+	nodeCalled              // node 0 is asked to invite another node
 	nodeStarts              // the process of a node that joins is up
 	nodeAnswers             // the node answers its call
 	scriptEvent             // an event of the script
@@ -114,7 +114,7 @@ func Run(cfg Config) (*Result, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	cfg.Job = together(cfg.Job)
+	cfg.Job = shared(cfg.Job)
 	w, err := newWorld(&cfg, nil, life{})
 	if err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func Run(cfg Config) (*Result, error) {
 func (w *world) begin() {
 	here := len(w.cfg.Site.Nodes)
 	for _, n := range w.nodes[:here] {
-		n.meter.Compute(w.now(), 0) // slots are idle from the beginning on
+		n.meter.Compute(w.elapsed(), 0) // slots are idle from the beginning on
 	}
 	for _, n := range w.nodes[:here] {
 		n.begin()
@@ -214,8 +214,8 @@ func (w *world) addNode(n Node) *node {
 	return at
 }
 
-// now is the time since the job began.
-func (w *world) now() time.Duration { return w.life.start + time.Duration(w.agenda.Time()) }
+// elapsed returns the time since the job began.
+func (w *world) elapsed() time.Duration { return w.life.start + time.Duration(w.agenda.Time()) }
 
 // run lets everything happen until the job is over.
 func (w *world) run() {
@@ -225,7 +225,7 @@ func (w *world) run() {
 		switch {
 		case !ok:
 			panic("the next tick is always due")
-		case w.now() > w.cfg.Limit:
+		case w.elapsed() > w.cfg.Limit:
 			w.fail(bellows.Errorf(bellows.Config, "run experiment", "", "the job is not over after %v of virtual time; set a higher limit", w.cfg.Limit))
 			return
 		}
@@ -280,7 +280,7 @@ func (w *world) fail(err error) {
 
 // tick tells all nodes the time. A job in which nothing has come about since the last time, and nothing is under way, hangs.
 func (w *world) tick() {
-	if w.seen == w.stirred && (w.under == 0 && w.life.deaths == 0 || w.life.deaths > 0 && w.now()-w.stirredAt > stillMost) {
+	if w.seen == w.stirred && (w.under == 0 && w.life.deaths == 0 || w.life.deaths > 0 && w.elapsed()-w.stirredAt > stillMost) {
 		w.fail(bellows.Errorf(bellows.Bug, "run experiment", "", "the job hangs after %v: %s", w.stirredAt, w.hanging()))
 		return
 	}
@@ -298,7 +298,7 @@ const stillMost = time.Hour
 func (w *world) stirs(by int) {
 	w.under += by
 	w.stirred++
-	w.stirredAt = w.now()
+	w.stirredAt = w.elapsed()
 }
 
 // posted and took note that a message is under way, and no more.

@@ -192,7 +192,7 @@ func (j *judge) judge(ctx context.Context, m *mutant, source []byte, suites []*s
 	for _, s := range suites {
 		program := filepath.Join(folder, s.file())
 		if all != nil && all.number[m] > 0 {
-			if program, err = all.as(ctx, s, m, folder); err != nil {
+			if program, err = all.programFor(ctx, s, m, folder); err != nil {
 				return "", "", err
 			}
 		} else if !exists(folder, filepath.Base(program)) {

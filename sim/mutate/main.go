@@ -199,7 +199,7 @@ func (r *round) pack(ctx context.Context, dir string) (score, error) {
 			}
 		}
 	}
-	return r.tell(p, counted, byID), nil
+	return r.report(p, counted, byID), nil
 }
 
 // ready builds what judges a package, once a mutant is not known yet: its own tests, then schedules if the simulation plays
@@ -308,9 +308,9 @@ func (r *round) one(ctx context.Context, p *pack, m *mutant, all *together) (res
 	return found, r.book.add(found)
 }
 
-// tell prints what became of a package's mutants: the killed in a line each, the survivors as they would stand in the file
-// of accepted ones.
-func (r *round) tell(p *pack, counted []result, byID map[string]*mutant) (s score) {
+// report prints the outcome of a package's mutants: a line for each killed one, the survivors as they would stand in
+// the file of accepted ones.
+func (r *round) report(p *pack, counted []result, byID map[string]*mutant) (s score) {
 	s.wanted = len(counted)
 	kinds := map[verdict]*int{killed: &s.killed, survived: &s.survived, equivalent: &s.equivalent, unclear: &s.open}
 	for _, v := range slices.Sorted(maps.Keys(kinds)) {

@@ -152,8 +152,8 @@ func TestEachFate(t *testing.T) {
 const (
 	kindsSource = `package x
 
-// None has nothing to return, and a comment for its end.
-func None(p *int) {
+// Assign returns nothing, and ends with a comment.
+func Assign(p *int) {
 	*p = 2 // at the end
 }
 
@@ -164,7 +164,7 @@ func Twice(n int) (got int) {
 	return m
 }
 
-// Outer has a label.
+// Outer contains a label.
 func Outer(n int) int {
 again:
 	for {
@@ -176,8 +176,8 @@ again:
 	return n
 }
 
-// Some has a change that is no Go: an index that is known to be too large.
-func Some(a, b bool) bool {
+// Pick contains a change that does not compile: an index that is known to be too large.
+func Pick(a, b bool) bool {
 	list := [1]bool{b}
 	return a && list[0]
 }
@@ -193,7 +193,7 @@ import (
 
 func TestAll(t *testing.T) {
 	n := 1
-	None(&n)
+	Assign(&n)
 	if n != 2 || Twice(1) != 0 || Outer(1) != 4 {
 		t.Error("wrong")
 	}
@@ -201,7 +201,7 @@ func TestAll(t *testing.T) {
 
 func TestChild(t *testing.T) {
 	if os.Getenv("CHILD") != "" {
-		if Some(true, false) || !Some(true, true) {
+		if Pick(true, false) || !Pick(true, true) {
 			t.Error("wrong in the child")
 		}
 		return
@@ -242,9 +242,9 @@ func TestMutantsInOneProgram(t *testing.T) {
 	if _, err := j.prepare(t.Context(), own, all); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]bool{"None": true, "Twice": false, "Outer": false, "Some": true} // in the program
+	want := map[string]bool{"Assign": true, "Twice": false, "Outer": false, "Pick": true} // in the program
 	for _, m := range p.drawn {
-		refused := m.operator == "0 to 1" && m.function == "Some"
+		refused := m.operator == "0 to 1" && m.function == "Pick"
 		if got := all.number[m] > 0; got != (want[m.function] && !refused) {
 			t.Errorf("%s is in the program: %v", m.id(), got)
 		}

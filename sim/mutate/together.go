@@ -57,7 +57,7 @@ func (j *judge) join(ctx context.Context, p *pack, list []*mutant, own *suite) (
 		if err == nil {
 			return t, nil
 		}
-		refused := places.of(out)
+		refused := places.mutantsIn(out)
 		if ctx.Err() != nil || len(refused) == 0 {
 			return nil, fmt.Errorf("%d mutants of %s in one program: %w\n%s", len(list), p.dir, cmp.Or(ctx.Err(), err), out)
 		}
@@ -77,8 +77,8 @@ type span struct {
 
 var compileAt = regexp.MustCompile(`(?m)^([^ #\n]+\.go):(\d+):\d+: `)
 
-// of returns the mutants in whose lines the compiler found something.
-func (p places) of(out []byte) map[*mutant]bool {
+// mutantsIn returns the mutants in whose lines the compiler found something.
+func (p places) mutantsIn(out []byte) map[*mutant]bool {
 	found := map[*mutant]bool{}
 	for _, at := range compileAt.FindAllSubmatch(out, -1) {
 		line, _ := strconv.Atoi(string(at[2]))
@@ -168,8 +168,8 @@ func (t *together) program(ctx context.Context, s *suite) (string, []byte, error
 	return name, out, err
 }
 
-// as returns a suite's program under a name by which it is one mutant.
-func (t *together) as(ctx context.Context, s *suite, m *mutant, folder string) (string, error) {
+// programFor returns a suite's program under a name by which it is one mutant.
+func (t *together) programFor(ctx context.Context, s *suite, m *mutant, folder string) (string, error) {
 	program, out, err := t.program(ctx, s)
 	if err != nil {
 		return "", fmt.Errorf("%s with mutants: %w\n%s", s.name, err, out)

@@ -22,8 +22,8 @@ type Bench struct {
 	Part     string // part of the Program that alone is wanted; "": all
 }
 
-// Main is a command's main function. It reads the flags, which the command has defined before, lets it run, and prints how many
-// rows missed their target. Quick and full are the turns that each form has by default.
+// Main runs a command. It reads the flags, which the command has defined before, calls run, and prints how many rows
+// missed their target. Quick and full are the turns that each form has by default.
 //
 // An error ends a command, as it ends a test: from Must or Check it unwinds to here, past deferred calls that stop children and
 // remove files, and is printed. Errors that every function returns to its caller were turned down: none of them can do more.

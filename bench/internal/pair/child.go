@@ -63,7 +63,7 @@ func start(c *Child, program string, args ...string) (*Child, error) {
 	return c, nil
 }
 
-// Answer is the other side of a Child: it answers every line of standard input until that ends.
+// Answer serves the other side of a Child: it answers every line of standard input until that ends.
 func Answer(answer func(request string) ([]float64, error)) error {
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() {
@@ -145,10 +145,10 @@ func lastLine(s string) string {
 // Seconds returns a time as a child gives it.
 func Seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// Once runs a program to its end, with the given environment added and threads as the program chooses. It returns its
-// standard output, and the two times and the peak of memory of the whole process. An error quotes the last line of
+// RunProgram runs a program to its end, with the given environment added and threads as the program chooses. It returns
+// its standard output, and the two times and the peak of memory of the whole process. An error quotes the last line of
 // stderr.
-func Once(name, program string, env []string, args ...string) (out []byte, t Turn) {
+func RunProgram(name, program string, env []string, args ...string) (out []byte, t Turn) {
 	command := exec.Command(program, args...)
 	command.Env = append(os.Environ(), env...)
 	var stderr bytes.Buffer
@@ -168,8 +168,8 @@ func Once(name, program string, env []string, args ...string) (out []byte, t Tur
 
 // Build builds the command itself, in its own module.
 func Build(program string) {
-	root, _ := Once("go list", "go", nil, "list", "-m", "-f", "{{.Dir}}", "bellows")
-	Once("go build", "go", []string{"GOWORK=off", "CGO_ENABLED=0"}, "build", "-C", strings.TrimSpace(string(root)), "-trimpath", "-ldflags", "-s -w", "-o", program, "./cmd/bellows")
+	root, _ := RunProgram("go list", "go", nil, "list", "-m", "-f", "{{.Dir}}", "bellows")
+	RunProgram("go build", "go", []string{"GOWORK=off", "CGO_ENABLED=0"}, "build", "-C", strings.TrimSpace(string(root)), "-trimpath", "-ldflags", "-s -w", "-o", program, "./cmd/bellows")
 }
 
 // Compile compiles a C program with a library, and starts it as Start does. The folder of the program is removed as soon as it runs.

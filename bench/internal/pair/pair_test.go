@@ -217,7 +217,7 @@ func TestTableAsJSON(t *testing.T) {
 	}
 }
 
-// TestVerdict is an error as soon as one row misses its target, and says how many.
+// TestVerdict expects an error as soon as one row misses its target, with the number of such rows.
 func TestVerdict(t *testing.T) {
 	t.Parallel()
 	table := NewTable(&strings.Builder{}, false)

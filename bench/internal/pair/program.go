@@ -40,8 +40,8 @@ func Play(list ...Program) {
 	Exit(fmt.Errorf("--role %s: no such role", os.Args[2]))
 }
 
-// Programs is the main function of a command with several measurements. It runs those that --only names, or all. A flag that several
-// of them have is set for each.
+// Programs runs the measurements of a command: those that --only names, or all. A flag that several of them define is
+// set for each.
 func Programs(list ...Program) {
 	Play(list...)
 	Exit(Attempt(func() {

@@ -167,7 +167,7 @@ type Trained struct {
 func (s *Shelf) Train(program string, env []string, words ...string) (Trained, [][]byte, pair.Turn) {
 	out := s.Path("model")
 	pair.Check(os.RemoveAll(out))
-	text, turn := pair.Once("bellows train", program, env, append(append([]string{"train"}, words...), "--out", out, "--json")...)
+	text, turn := pair.RunProgram("bellows train", program, env, append(append([]string{"train"}, words...), "--out", out, "--json")...)
 	lines := bytes.Split(bytes.TrimSpace(text), []byte{'\n'})
 	var last Trained
 	pair.Check(json.Unmarshal(lines[len(lines)-1], &last))

@@ -102,8 +102,8 @@ func mallocs() uint64 {
 	return samples[0].Value.Uint64() + samples[1].Value.Uint64()
 }
 
-// At returns a metric as it was last known by the end of an epoch, counted from 1.
-func (o *Outcome) At(metric string, epoch int) (value float64, ok bool) {
+// Metric returns a metric as it was last known by the end of an epoch, counted from 1.
+func (o *Outcome) Metric(metric string, epoch int) (value float64, ok bool) {
 	for _, e := range o.Epochs[:min(epoch, len(o.Epochs))] {
 		for _, m := range e.Metrics {
 			if m.Name == metric {
@@ -119,7 +119,7 @@ func (o *Outcome) At(metric string, epoch int) (value float64, ok bool) {
 func (o *Outcome) First(metric string, least float64) (value float64, epoch int) {
 	for _, e := range o.Epochs {
 		var ok bool
-		if value, ok = o.At(metric, e.Number); ok && value >= least {
+		if value, ok = o.Metric(metric, e.Number); ok && value >= least {
 			return value, e.Number
 		}
 	}
@@ -159,9 +159,9 @@ func (o *Outcome) Visiting(from, to int) pair.Turn {
 	return pair.Turn{Work: float64(b.items - a.items), Wall: b.trained - a.trained}
 }
 
-// To is everything to the end of an epoch, counted from 1: the items visited, the time while tasks that visit items were out, and the CPU
-// time of all, from laying out the data to scoring.
-func (o *Outcome) To(epoch int) pair.Turn {
+// Until returns the sums to the end of an epoch, counted from 1: the items visited, the time while tasks that visit
+// items were out, and the CPU time of all, from laying out the data to scoring.
+func (o *Outcome) Until(epoch int) pair.Turn {
 	m := o.mark(epoch)
 	return pair.Turn{Work: float64(m.items), Wall: m.trained, CPU: m.cpu - o.began}
 }

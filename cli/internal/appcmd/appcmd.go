@@ -132,7 +132,7 @@ func Cell(value any) string {
 	return fmt.Sprint(value)
 }
 
-// Schema is that of the lines with --json.
+// Schema returns the JSON schema of the lines with --json.
 func (v *Verb) Schema() ([]byte, error) {
 	properties := map[string]any{}
 	for _, name := range v.Columns {

@@ -270,16 +270,16 @@ func match(a, b []string) *matched {
 	return m
 }
 
-// change is nil where the lists are the same.
+// change returns how two lists of names differ; nil if they are equal.
 func (m *matched) change(file string, a, b []string) *idsChange {
-	c := &idsChange{File: file, A: len(a), B: len(b), OnlyA: some(file, a, m.onlyA), OnlyB: some(file, b, m.onlyB), Moved: !slices.IsSorted(m.b)}
+	c := &idsChange{File: file, A: len(a), B: len(b), OnlyA: reportIDs(file, a, m.onlyA), OnlyB: reportIDs(file, b, m.onlyB), Moved: !slices.IsSorted(m.b)}
 	if slices.Equal(a, b) {
 		return nil
 	}
 	return c
 }
 
-func some(file string, names []string, at []int32) idsReport {
+func reportIDs(file string, names []string, at []int32) idsReport {
 	r := idsReport{File: file, Count: len(at), First: []string{}}
 	for _, i := range at[:min(idsShown, len(at))] {
 		r.First = append(r.First, names[i])

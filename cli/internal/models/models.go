@@ -23,7 +23,8 @@ type tool struct {
 	find   func(name string) app.Application // nil where there is none of the name
 }
 
-// Command is `model`. sample is the name of a model's folder, for examples; find is the application of a name, or nil.
+// Command returns the command `model`. sample is the name of a model's folder, for examples; find returns the
+// application of a name, or nil.
 func Command(c *screen.Console, sample string, find func(name string) app.Application) *cobra.Command {
 	t := &tool{c, sample, find}
 	cmd := &cobra.Command{

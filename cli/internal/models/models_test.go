@@ -128,8 +128,9 @@ func TestModelsAreComparedByNames(t *testing.T) {
 	}
 }
 
-// TestWhatLooksAlikeIsToldApart wants models that predict otherwise to differ: where features share a name, where keys are alike as floating numbers, and where topics have other priors.
-func TestWhatLooksAlikeIsToldApart(t *testing.T) {
+// TestDiffDistinguishesSimilarModels compares models that predict differently although features share a name, keys are
+// equal as floating-point numbers, or topics have other priors.
+func TestDiffDistinguishesSimilarModels(t *testing.T) {
 	t.Parallel()
 	twice := func(second float32) *model.Model {
 		m := softmax("xy", "aa")
@@ -199,7 +200,7 @@ func TestDifferencesAreMeasured(t *testing.T) {
 	}
 }
 
-// TestTheLargestWeights are found among many, by their size, and zeros never.
+// TestTheLargestWeights finds the largest of many weights by their size, and never zeros.
 func TestTheLargestWeights(t *testing.T) {
 	t.Parallel()
 	row := make([]float32, 100_000)

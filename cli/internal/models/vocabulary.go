@@ -106,7 +106,7 @@ func (s *showing) recover(ctx context.Context, dir string, m *model.Model, featu
 			q := v.names[at]
 			row = append(row, word{letter: q.letter(), at: set.Examples.Index[set.Examples.Offset[at]], first: q})
 		}
-		if !found.together(row, as) {
+		if !found.pairWords(row, as) {
 			return nil, refuse(bellows.BadData, "read vocabulary", s.vocabulary, "the pairs of a row make more than %d features", pairsMost).Hinted("give fewer rows, or a list of names")
 		}
 	}
@@ -130,8 +130,9 @@ func (w word) String() string {
 // pairsMost bounds the pairs of a row, as package data does.
 const pairsMost = 1 << 22
 
-// together puts what names of a row make together, with names for those that are asked for alone. It is false where there are too many.
-func (r *recovered) together(row []word, as *data.Reading) bool {
+// pairWords appends the pairs that the words of a row make, named after the words that are known alone. It returns
+// false if they are too many.
+func (r *recovered) pairWords(row []word, as *data.Reading) bool {
 	if own := len(row); as.Ngrams == 2 {
 		last := map[byte]int{}
 		for i, w := range row[:own] {

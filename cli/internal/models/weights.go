@@ -49,7 +49,7 @@ type weightReport struct {
 	number int32 // of the feature in the data, from 0
 }
 
-// weights is nil of models that have no weights of features.
+// weights returns the largest weights of features; nil for models without weights of features.
 func (s *showing) weights(ctx context.Context, dir string, m *model.Model) (*weightsReport, error) {
 	f, err := export.FeaturesOf(m)
 	if err != nil {

@@ -1,12 +1,13 @@
 //go:build linux
 
-// Command pictures makes the pictures of README.md from a real run: it builds bellows, writes ratings made from a seed, and trains on
-// them in a terminal of its own, whose screen it draws as an SVG that moves. The curves beside it are of the same run.
+// Command pictures makes the pictures of README.md from a real run: it builds bellows, writes ratings made from a seed,
+// and trains on them in a terminal of its own. It draws the screen of the terminal as an animated SVG. The curves next
+// to it are of the same run.
 //
 //	go run ./cli/internal/pictures FOLDER
 //
-// writes recording.svg and loss.svg there. The layout depends on the commands alone; the figures are those of the machine and the moment.
-// It refuses to draw what its terminal does not know: an escape sequence of another kind is an error.
+// writes recording.svg and loss.svg there. The layout depends on the commands alone; the figures depend on the machine
+// and the moment. An escape sequence that its terminal does not know is an error.
 package main
 
 import (

@@ -32,8 +32,8 @@ func opened(t *testing.T, a app.Application, m *model.Model) app.Predictor {
 	return p
 }
 
-// some are so many numbers from a seed.
-func some(n int) []float32 {
+// randomScores returns n scores from a fixed seed.
+func randomScores(n int) []float32 {
 	r := rand.New(rand.NewPCG(uint64(n), 7))
 	out := make([]float32, n)
 	for i := range out {
@@ -55,7 +55,7 @@ func tensor(name string, shape ...int) model.Tensor {
 	for _, d := range shape {
 		n *= d
 	}
-	return model.Tensor{Name: name, Shape: shape, Floats: some(n)}
+	return model.Tensor{Name: name, Shape: shape, Floats: randomScores(n)}
 }
 
 // models returns one of each application, with rows for it; in some of them is what the model does not know.
@@ -150,8 +150,8 @@ func TestFlowIsWhole(t *testing.T) {
 	}
 }
 
-// TestWhatNeedsAllRowsIsNotBegun: rankings, and applications that count no blocks.
-func TestWhatNeedsAllRowsIsNotBegun(t *testing.T) {
+// TestBeginRefusesMetricsOverAllRows checks rankings, and applications that count no blocks.
+func TestBeginRefusesMetricsOverAllRows(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		p       app.Predictor

@@ -266,7 +266,7 @@ func describe(r progress.Reading, elapsed time.Duration) []string {
 		share := min(1, float64(r.Done)/float64(r.Total))
 		pieces = append(pieces, fmt.Sprintf("%.0f %%", math.Floor(100*share)))
 		if known && share < 1 {
-			pieces = append(pieces, figures.Left(seconds*(1-share)/share)+" left")
+			pieces = append(pieces, figures.Remaining(seconds*(1-share)/share)+" left")
 		}
 	} else if r.Unit != "" && r.Done > 0 {
 		pieces = append(pieces, amount(float64(r.Done), r.Unit))

@@ -157,8 +157,8 @@ func TestLiveLineIsNotInOtherOutput(t *testing.T) {
 	}
 }
 
-// TestWordsWithoutAnEnd has a command fail while it reads: the words of its headline stay on a line of their own, on a
-// terminal and elsewhere.
+// TestWordsWithoutAnEnd lets a command fail while it reads: its headline stays on a separate line, on a terminal and
+// elsewhere.
 func TestWordsWithoutAnEnd(t *testing.T) {
 	t.Parallel()
 	for _, terminal := range []bool{false, true} {
@@ -278,7 +278,7 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// TestRemoteTerminalIsUsed has a command write for a terminal that is elsewhere.
+// TestRemoteTerminalIsUsed lets a command write for a terminal on another machine.
 func TestRemoteTerminalIsUsed(t *testing.T) {
 	c := &Console{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}
 	for _, far := range []*Terminal{{40, true, true}, {50, false, true}, {60, true, false}} {

@@ -78,8 +78,8 @@ func TestFoldEqualsASeparateTraining(t *testing.T) {
 	t.Parallel()
 	var ratings, rows []string
 	for r := range uint64(60) {
-		ratings = append(ratings, fmt.Sprintf("u%d\ti%d\t%d", random.Of(1, r)%12, random.Of(2, r)%9, 1+random.Of(3, r)%5))
-		rows = append(rows, fmt.Sprintf("%s\t%g\t%g", [3]string{"a", "b", "c"}[r%3], float64(r%3)+random.Uniform(random.Of(4, r)), random.Uniform(random.Of(5, r))))
+		ratings = append(ratings, fmt.Sprintf("u%d\ti%d\t%d", random.Derive(1, r)%12, random.Derive(2, r)%9, 1+random.Derive(3, r)%5))
+		rows = append(rows, fmt.Sprintf("%s\t%g\t%g", [3]string{"a", "b", "c"}[r%3], float64(r%3)+random.Uniform(random.Derive(4, r)), random.Uniform(random.Derive(5, r))))
 	}
 	for _, c := range []struct {
 		app  app.Application

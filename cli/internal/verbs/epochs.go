@@ -112,7 +112,7 @@ func (p *epochs) follow() {
 	p.stages.Meter.Begin(next)
 	outlook := ""
 	if left := p.total() - p.last.Number; left > 1 && p.last.Items > 0 {
-		outlook = fmt.Sprintf("%s for all", figures.Left((p.before+p.spent.Trained.Seconds())/float64(p.last.Items)*float64(p.made.Items)*float64(left)))
+		outlook = fmt.Sprintf("%s for all", figures.Remaining((p.before+p.spent.Trained.Seconds())/float64(p.last.Items)*float64(p.made.Items)*float64(left)))
 	}
 	p.stages.Live.Outlook(outlook)
 }
@@ -129,7 +129,7 @@ func (p *epochs) stop(left int) {
 	p.stages.Live.Turn("Ctrl-C stops at once")
 	p.stages.Meter.Begin(progress.Part{Doing: "finishing what has begun", Unit: p.about.Unit, Total: int64(left)})
 	if left > 0 && p.rate > 0 {
-		outlook := "about " + figures.Left(float64(left)/p.rate) + " in all"
+		outlook := "about " + figures.Remaining(float64(left)/p.rate) + " in all"
 		if !p.stages.Lost {
 			outlook += ", then saving"
 		}

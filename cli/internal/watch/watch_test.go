@@ -211,7 +211,7 @@ func TestLeftoversOfDeadProcessesAreRemoved(t *testing.T) {
 	}
 }
 
-// TestAJobThatCannotAnswer is named, and does not hide the others.
+// TestAJobThatCannotAnswer checks that such a job is named, and does not hide the others.
 func TestAJobThatCannotAnswer(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()

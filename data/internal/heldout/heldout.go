@@ -15,7 +15,7 @@ import (
 // Row reports whether a row is held out: a fixed choice of about percent in 100 rows, by a hash of (seed, row) alone,
 // so that every node, resume and rerun makes the same one. percent is 0 to 100.
 func Row(seed uint64, row int64, percent int) bool {
-	return random.Of(seed, uint64(row))>>32*100>>32 < uint64(percent)
+	return random.Derive(seed, uint64(row))>>32*100>>32 < uint64(percent)
 }
 
 // Between returns the rows from begin to end-1 that are held out, ascending.
@@ -76,7 +76,8 @@ func Stratified[T comparable](seed uint64, labels []T, percent int) (training, h
 	out := make([]bool, len(labels))
 	for _, rows := range of { // in any order: labels do not affect each other
 		slices.SortFunc(rows, func(a, b int32) int {
-			return cmp.Or(cmp.Compare(random.Of(seed, uint64(a)), random.Of(seed, uint64(b))), cmp.Compare(a, b))
+			first, second := random.Derive(seed, uint64(a)), random.Derive(seed, uint64(b))
+			return cmp.Or(cmp.Compare(first, second), cmp.Compare(a, b))
 		})
 		for _, r := range rows[:(len(rows)*percent+50)/100] {
 			out[r] = true

@@ -21,7 +21,7 @@ const longest = 4
 //
 // Invariant: it never changes once made.
 type Rule struct {
-	words  map[string]bool // nil: those of Words
+	words  map[string]bool // nil: Words
 	values []float64       // the words that are numbers
 	old    bool
 }

@@ -157,7 +157,7 @@ func (s *source) readNow(fd uintptr) (done bool) {
 	}
 }
 
-// next is net's Read, with a call before it waits.
+// next reads like net's Read, with a call before it waits.
 func (s *source) next(b []byte) (int, error) {
 	if s.raw == nil {
 		return s.net.Read(b)

@@ -126,8 +126,8 @@ func TestWithinAHostNothingIsEncrypted(t *testing.T) {
 	}
 }
 
-// TestStalledPeerIsGivenUpOverTLS checks that the time starts again whenever bytes leave.
-func TestStalledPeerIsGivenUpOverTLS(t *testing.T) {
+// TestStalledTLSPeerTimesOut checks that the time starts again whenever bytes leave.
+func TestStalledTLSPeerTimesOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		x, y := net.Pipe()

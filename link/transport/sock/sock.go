@@ -61,10 +61,10 @@ func New(c transport.Config) (transport.Transport, error) {
 	return &sockets{config: c, check: sameUser}, nil
 }
 
-// Secured is New for a node whose job may use several hosts: connections between two of them use TLS 1.3, and both
-// sides show certificates of the job's authority for the node that they claim to be. An unknown caller costs in
-// addition what TLS keeps of a handshake: at most 64 KiB, and 256 KiB if it sends that much of a certificate.
-// Connections within a host are those of New. Both sides decide by the addresses of a connection's ends.
+// Secured returns a Transport, as New does, for a node whose job may use several hosts: connections between two hosts
+// use TLS 1.3, and both sides show certificates of the job's authority for the node that they claim to be. An unknown
+// caller costs in addition the state of a TLS handshake: at most 64 KiB, and 256 KiB if it sends that much of a
+// certificate. Connections within a host are those of New. Both sides decide by the addresses of a connection's ends.
 func Secured(c transport.Config, i *secure.Identity) (transport.Transport, error) {
 	c, err := c.WithDefaults()
 	if err != nil {

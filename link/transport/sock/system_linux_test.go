@@ -70,7 +70,7 @@ func meet(t *testing.T, dialler, listener *sockets, address string) (dialled, ac
 	return dialled, accepted, dialErr, acceptErr
 }
 
-// TestOtherUsersAreRefused has either side find another user at the other end. The dialling side then sends nothing.
+// TestOtherUsersAreRefused lets either side find another user at the other end. The dialling side then sends nothing.
 func TestOtherUsersAreRefused(t *testing.T) {
 	t.Parallel()
 	foreign := func(net.Conn) error { return compare(unix.Ucred{Pid: 7, Uid: 4711}, os.Geteuid()) }

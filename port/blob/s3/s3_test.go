@@ -513,7 +513,7 @@ func TestReaderStopsAtDamage(t *testing.T) {
 	}
 }
 
-// TestAStallEnds has a service that never answers: each call ends within a minute and a half, and at once when its
+// TestAStallEnds calls a service that never answers: each call ends within a minute and a half, and at once when its
 // context ends.
 func TestAStallEnds(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 // knows this from messages alone.
 type History struct {
 	routes []routeAt              // each route, with the record that made it
-	came   []bellows.CommitNumber // by partition: the record whose last piece its lane has been given
+	came   []bellows.CommitNumber // by partition: the last record with a final piece that its lane has been given
 	// also by partition: the last piece came after the lane heard that its sender was lost; a lane that closed then has
 	// not taken it
 	late  []bellows.CommitNumber

@@ -296,7 +296,7 @@ func (l *Ledger) Released(from wire.Address, ref bellows.PartitionRef) {
 
 // Fenced ends the shared leases of a node that was declared gone, at one lane.
 func (l *Ledger) Fenced(lane wire.Address, n bellows.NodeID, by *route.Route) {
-	for ref := range l.route.All() {
+	for ref := range l.route.Each() {
 		if s := (sharer{n, l.route.Number(ref)}); by.Owner(ref).Lane == lane {
 			l.Leases[s.partition].shared -= l.sharing[s]
 			l.sharing[s] = 0
@@ -308,7 +308,7 @@ func (l *Ledger) Fenced(lane wire.Address, n bellows.NodeID, by *route.Route) {
 // and its parts that came and are not recorded count for no lane.
 func (l *Ledger) Buried(lane wire.Address, n bellows.NodeID, by *route.Route) {
 	l.Fenced(lane, n, by)
-	for ref := range l.route.All() {
+	for ref := range l.route.Each() {
 		if o := &l.Leases[l.route.Number(ref)]; o.Exclusive && o.owner == n && by.Owner(ref).Lane == lane {
 			*o = Out{}
 		}

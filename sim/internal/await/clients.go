@@ -105,7 +105,7 @@ func (w *Clients) Tick(n bellows.NodeID) {
 func (w *Clients) check(f *flushes, p Part[account.PartAt]) {
 	if waited := *w.Clock - p.Since; waited > w.Patience && !p.Named && !*w.Lossy && f.client.Ended() == nil &&
 		f.node.PausedUntil < p.Since && w.Ledger.Stays(p.At, w.Route()) {
-		w.Violated("P8: %v has waited for %d ms for %v and nobody said so", p.At.Flush, waited, p.At.Lane)
+		w.Violated("P8: %v has waited for %d ms for %v without a notice", p.At.Flush, waited, p.At.Lane)
 	}
 }
 
@@ -115,15 +115,15 @@ func (w *Clients) Name(n bellows.NodeID, sentence string) bool {
 		w.Violated("P8: a wait is named without until when: %q", sentence)
 	}
 	if !strings.HasPrefix(sentence, "flush ") {
-		if !strings.Contains(sentence, " at lane ") && !strings.Contains(sentence, " for route ") { // that is node 0's
-			w.Violated("P8: a wait is named without whom it is for: %q", sentence)
+		if !strings.Contains(sentence, " at lane ") && !strings.Contains(sentence, " for route ") { // node 0's sentence
+			w.Violated("P8: a wait is named without its object: %q", sentence)
 		}
 		return false
 	}
 	w.Hit("flush-named")
 	w.byNode[n].Name(func(at account.PartAt) bool {
 		return strings.HasPrefix(sentence, fmt.Sprintf("%v has waited ", at.Flush)) && strings.Contains(sentence, fmt.Sprintf(" s for %v to hold", at.Lane)) ||
-			strings.Contains(sentence, " s for route ") // for which others may wait as well
+			strings.Contains(sentence, " s for route ") // others may wait for it as well
 	})
 	return true
 }

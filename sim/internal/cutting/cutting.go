@@ -204,7 +204,7 @@ func (s *Shells) Lost() *Cut {
 // Image returns all partitions of a cut.
 func (c *Cut) Image(r *route.Route) *Image {
 	var im Image
-	for ref := range r.All() {
+	for ref := range r.Each() {
 		for len(im.Live) <= int(ref.Table) {
 			im.Live, im.Kept = append(im.Live, nil), append(im.Kept, nil)
 		}

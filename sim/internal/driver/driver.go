@@ -26,7 +26,7 @@ type Driver struct {
 	next     [model.SplitsMax]bellows.Clock // dispatched
 	done     [model.SplitsMax]model.Step    // units committed
 
-	Tasks    int                  // clocks of splits, of which each is a task or several
+	Tasks    int                  // clocks of splits, each of one task or several
 	Before   int                  // of these, in earlier attempts of the job
 	Kept     bellows.CommitNumber // what the tables that it keeps show; 0: it keeps none
 	Turned   bool                 // it has changed a table's staleness
@@ -113,14 +113,14 @@ func (d *Driver) expectAll(known bellows.CommitNumber) {
 // HandleTaskCompletion checks what a task has signalled, and hands out what follows.
 func (d *Driver) HandleTaskCompletion(c coord.Completion, to *coord.Dispatcher) {
 	if step, fits := d.Job.Step(c.Unit); !fits || step != d.done[c.Split] {
-		d.violated("P1: the driver is told of %v; the split has committed %d units", c.Unit, d.done[c.Split])
+		d.violated("P1: the driver receives %v; the split has committed %d units", c.Unit, d.done[c.Split])
 	}
 	if want := d.Job.Result(c.Unit); !slices.Equal(c.Result, want[:]) {
-		d.violated("P1: %v signalled %v; the driver is told %v", c.Unit, want, c.Result)
+		d.violated("P1: %v signalled %v; the driver receives %v", c.Unit, want, c.Result)
 	}
 	d.done[c.Split]++
 	if last := d.clocks(c.Split) > c.Clock; c.Last != last {
-		d.violated("P1: the driver is told of %v, the last of its clock: %v", c.Unit, c.Last)
+		d.violated("P1: the driver receives %v, the last of its clock: %v", c.Unit, c.Last)
 	}
 	if c.Last {
 		d.clockDone(c, to)

@@ -60,7 +60,7 @@ type View struct {
 // Owned returns the partitions of a lane, by the records that it has applied.
 func (w *Watch) Owned(l *lanestate.Lane) iter.Seq[bellows.PartitionRef] {
 	return func(yield func(bellows.PartitionRef) bool) {
-		for ref := range w.Route.All() {
+		for ref := range w.Route.Each() {
 			if w.History.RouteAt(l.Applied()).Owner(ref).Lane == l.Address && !yield(ref) {
 				return
 			}
@@ -217,7 +217,7 @@ func (w *Watch) CheckCut(at wire.Address, ref bellows.PartitionRef, live, kept *
 func (w *Watch) CheckCollected(o *coord.Outcome, state *checkpoint.Collector) {
 	w.Whole = true
 	live, kept := state.Images()
-	for ref := range w.Route.All() {
+	for ref := range w.Route.Each() {
 		if kept != nil {
 			w.checkImage(ref, &kept[ref.Table][ref.Partition], w.View.Kept())
 		}

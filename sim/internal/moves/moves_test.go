@@ -28,7 +28,7 @@ func newScene() *scene {
 	s := &scene{from: wire.LaneAt(1, 0), to: wire.LaneAt(2, 0)}
 	job := model.Jobs[0]()
 	r := route.Spread(job.Schemas, job.Splits, []wire.Address{s.from, s.to}, []bellows.NodeID{3})
-	for ref := range r.All() {
+	for ref := range r.Each() {
 		if r.Owner(ref).Lane == s.from {
 			s.ref = ref
 			break

@@ -78,7 +78,7 @@ func (c *Commands) Facts() (f reshape.Facts, known bool) {
 	for s := range bellows.SplitID(r.Splits()) {
 		f.Splits = append(f.Splits, r.Node(s))
 	}
-	for ref := range r.All() {
+	for ref := range r.Each() {
 		for len(f.Tables) <= int(ref.Table) {
 			f.Tables = append(f.Tables, 0)
 		}
@@ -134,7 +134,7 @@ func (c *Commands) StaySplit(s bellows.SplitID) error {
 // ref returns a partition by its number.
 func (c *Commands) ref(p int) (ref bellows.PartitionRef) {
 	r := c.Lead().Route()
-	for ref = range r.All() {
+	for ref = range r.Each() {
 		if r.Number(ref) == p {
 			break
 		}

@@ -90,7 +90,7 @@ func (v *visit[N]) dial(d join.Dial) {
 	}
 }
 
-// called has a node take a call, and reports whether that stands.
+// called makes a node take a call, and reports whether the connection stands.
 func (v *visit[N]) called(to N, d join.Dial) bool {
 	if v.met[d.Node] { // it knows the node, and has another connection of the number
 		return true

@@ -19,7 +19,7 @@ const (
 	productMost = 1e250
 )
 
-// NewAlong is that of no rows.
+// NewAlong returns the Along of no rows.
 func NewAlong() (s Along) {
 	for k := range s.product {
 		s.product[k] = 1

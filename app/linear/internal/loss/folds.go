@@ -62,7 +62,7 @@ func (f *Folds) Align(fold int, own, other []float64, weight examples.RowWeights
 	each := func(visit func(i int, w float64)) {
 		for i, of := range f.of {
 			if int(of) != fold {
-				visit(i, weight.Of(i))
+				visit(i, weight.Weight(i))
 			}
 		}
 	}

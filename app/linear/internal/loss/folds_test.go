@@ -27,7 +27,7 @@ func TestPlattFindsTheLogOdds(t *testing.T) {
 		t.Errorf("the line of noise is %+v", c)
 	}
 	c := Platt([]float64{-2, -1, 1, 2}, []bool{false, false, true, true}, nil)
-	if p := 1 / (1 + math.Exp(-c.Of(2))); !(p > 0.7 && p < 0.99) {
+	if p := 1 / (1 + math.Exp(-c.Calibrate(2))); !(p > 0.7 && p < 0.99) {
 		t.Errorf("of four rows the probability of the surest is %v by %+v", p, c)
 	}
 }
@@ -97,13 +97,13 @@ func TestAlignGivesTheOtherScale(t *testing.T) {
 		}
 		line := f.Align(fold, own, other, nil)
 		for place, v := range own {
-			if int(f.of[place]) != fold && math.Abs(line.Of(v)-other[place]) > 1e-6 {
-				t.Errorf("fold %d: %v becomes %v, not %v", fold, v, line.Of(v), other[place])
+			if int(f.of[place]) != fold && math.Abs(line.Calibrate(v)-other[place]) > 1e-6 {
+				t.Errorf("fold %d: %v becomes %v, not %v", fold, v, line.Calibrate(v), other[place])
 			}
 		}
 	}
 	level := make([]float64, len(other))
-	if line := f.Align(0, level, other, nil); math.IsNaN(line.Of(0)) || line.Slope != 1 {
+	if line := f.Align(0, level, other, nil); math.IsNaN(line.Calibrate(0)) || line.Slope != 1 {
 		t.Errorf("equal scores have the line %+v", line)
 	}
 }

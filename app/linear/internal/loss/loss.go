@@ -19,16 +19,16 @@ type Loss interface {
 	Value(score, target float64) float64
 	// Dual is -φ*(-dual).
 	Dual(dual, target float64) float64
-	// Step is the dual variable d that maximises Dual(d) - score*(d-dual) - square/2*(d-dual)², given the one before, the score before, and the
-	// square by which the score changes with it, which is positive.
+	// Step returns the dual variable d that maximises Dual(d) - score*(d-dual) - square/2*(d-dual)², given the previous
+	// d, the previous score, and the square by which the score changes with d, which is positive.
 	Step(dual, score, square, target float64) float64
 	// Slope is the derivative by the score, and in a corner one of the slopes that touch it.
 	Slope(score, target float64) float64
-	// Bend is the most by which the slope rises with the score, or 1 where the loss has corners and there is no most.
+	// Bend returns the largest rise of the slope with the score, or 1 for losses with corners, where it has no bound.
 	Bend() float64
 }
 
-// Logistic is log(1 + exp(-y a)), whose scores are log-odds.
+// Logistic is log(1 + exp(-y a)); its scores are log-odds.
 type Logistic struct{}
 
 // Value implements Loss.
@@ -56,16 +56,17 @@ func xlogx(p float64) float64 {
 // Sigmoid returns 1/(1 + exp(-x)).
 func Sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
-// The steps of Newton's method of a logistic row, and the change of the log-odds below which the last step is short enough for a parabola of the probability, whose
-// error is a fiftieth of its cube at most.
+// The steps of Newton's method of a logistic row, and the change of the log-odds below which the last step is short
+// enough for a parabola of the probability; the parabola's error is at most a fiftieth of the cube of that change.
 const (
 	newtonMost  = 40
 	newtonClose = 0.03
 )
 
-// Step implements Loss. The best p = y α has log-odds s with s + y a + q (σ(s) - p0) = 0. The left side rises by 1 at least, so that the root lies
-// between two bounds, and Newton's steps that leave them, or are not half as long as the one before, halve them instead. They begin at the log-odds before, which are near once rows have been visited, and whose
-// probability is known.
+// Step implements Loss. The best p = y α has log-odds s with s + y a + q (σ(s) - p0) = 0. The left side rises by at
+// least 1, so the root lies between two bounds. Newton steps that leave them, or are not half as long as the previous
+// step, halve them instead. The steps begin at the previous log-odds, which are near once rows have been visited, and
+// have a known probability.
 func (Logistic) Step(dual, a, q, y float64) float64 {
 	m, before := y*a, y*dual
 	low, high := -m-q*(1-before), -m+q*before

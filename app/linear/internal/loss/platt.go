@@ -12,8 +12,8 @@ type Line struct {
 	Offset float64 `json:"offset"`
 }
 
-// Of returns the calibrated score.
-func (c *Line) Of(score float64) float64 { return c.Slope*score + c.Offset }
+// Calibrate returns the calibrated score.
+func (c *Line) Calibrate(score float64) float64 { return c.Slope*score + c.Offset }
 
 // plattSteps and plattClose end Newton's method, plattRidge keeps its matrix positive, and plattHalves bounds how often a step is halved.
 const (
@@ -30,7 +30,7 @@ func Platt(scores []float64, second []bool, weight examples.RowWeights) Line {
 	ones := 0.0
 	for i, is := range second {
 		if is {
-			ones += weight.Of(i)
+			ones += weight.Weight(i)
 		}
 	}
 	zeros := weight.Total(len(second)) - ones
@@ -43,8 +43,8 @@ func Platt(scores []float64, second []bool, weight examples.RowWeights) Line {
 	}
 	cost := func(c Line) (sum float64) {
 		for i, s := range scores {
-			a, t := c.Of(s), target(i)
-			sum += weight.Of(i) * (t*Logistic{}.Value(a, 1) + (1-t)*Logistic{}.Value(a, -1))
+			a, t := c.Calibrate(s), target(i)
+			sum += weight.Weight(i) * (t*Logistic{}.Value(a, 1) + (1-t)*Logistic{}.Value(a, -1))
 		}
 		return sum
 	}
@@ -54,8 +54,8 @@ func Platt(scores []float64, second []bool, weight examples.RowWeights) Line {
 		var g, h0, h1, h2, gs float64
 		h0, h2 = plattRidge, plattRidge
 		for i, s := range scores {
-			p := Sigmoid(c.Of(s))
-			d, q := weight.Of(i)*(p-target(i)), weight.Of(i)*(p*(1-p))
+			p := Sigmoid(c.Calibrate(s))
+			d, q := weight.Weight(i)*(p-target(i)), weight.Weight(i)*(p*(1-p))
 			g, gs = g+d, gs+d*s
 			h0, h1, h2 = h0+q, h1+q*s, h2+q*s*s
 		}

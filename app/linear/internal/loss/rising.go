@@ -14,9 +14,10 @@ import (
 // Invariant: scores ascend, no two the same, and chances, between 0 and 1 and neither, do not descend (TestIsotonicRises).
 type Rising struct{ Scores, Chances []float32 }
 
-// Of returns the log-odds of a score. The score is rounded to 32 bits first, as those of the points are. Otherwise scores between two neighbours of that width would get chances that no
-// row of the calibration had. Where all scores of a model are that close, those are most (TestScoresCloserThanTheirWidth).
-func (c *Rising) Of(score float64) float64 {
+// Calibrate returns the log-odds of a score. It first rounds the score to 32 bits, like the scores of the points.
+// Otherwise scores between two neighbours of that width would get chances that no row of the calibration had. If all
+// scores of a model are that close, most are such scores (TestScoresCloserThanTheirWidth).
+func (c *Rising) Calibrate(score float64) float64 {
 	score = float64(float32(score))
 	at, _ := slices.BinarySearchFunc(c.Scores, score, func(s float32, score float64) int { return cmp.Compare(float64(s), score) })
 	var p float64
@@ -64,7 +65,7 @@ func FitRising(scores []float64, second []bool, weight examples.RowWeights) *Ris
 	high, low := ClassTargets(second, weight)
 	rows := make([]pool, len(scores))
 	for i, s := range scores {
-		w, target := weight.Of(i), low
+		w, target := weight.Weight(i), low
 		if second[i] {
 			target = high
 		}
@@ -107,7 +108,7 @@ func ClassTargets(second []bool, weight examples.RowWeights) (high, low float64)
 	ones := 0.0
 	for i, is := range second {
 		if is {
-			ones += weight.Of(i)
+			ones += weight.Weight(i)
 		}
 	}
 	zeros := weight.Total(len(second)) - ones

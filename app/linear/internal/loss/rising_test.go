@@ -24,7 +24,7 @@ func TestScoresCloserThanTheirWidth(t *testing.T) {
 	}
 	c, mean := FitRising(scores, second, nil), 0.0
 	for _, s := range scores {
-		mean += Sigmoid(c.Of(s)) / 4000
+		mean += Sigmoid(c.Calibrate(s)) / 4000
 	}
 	if share := ones / 4000; math.Abs(mean-share) > 0.002 {
 		t.Errorf("the mean chance is %.4f, the share %.4f, by %+v", mean, share, c)
@@ -54,7 +54,7 @@ func TestIsotonicRises(t *testing.T) {
 				if second[i] {
 					target = high
 				}
-				sum, all = sum+weight.Of(i)*target, all+weight.Of(i)
+				sum, all = sum+weight.Weight(i)*target, all+weight.Weight(i)
 			}
 			return sum / all
 		}
@@ -68,11 +68,11 @@ func TestIsotonicRises(t *testing.T) {
 				}
 				want = max(want, least)
 			}
-			if got := 1 / (1 + math.Exp(-c.Of(s))); math.Abs(got-want) > 1e-6 {
+			if got := 1 / (1 + math.Exp(-c.Calibrate(s))); math.Abs(got-want) > 1e-6 {
 				t.Fatalf("the chance of %v is %v, not %v", s, got, want)
 			}
 		}
-		apptest.Rises(t, float64(c.Scores[0]), float64(c.Scores[len(c.Scores)-1]), c.Of)
+		apptest.Rises(t, float64(c.Scores[0]), float64(c.Scores[len(c.Scores)-1]), c.Calibrate)
 	}
 }
 

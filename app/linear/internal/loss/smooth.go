@@ -25,7 +25,7 @@ type Bender struct {
 	Sharp float64
 }
 
-// NewBender is that of rows without dual variables.
+// NewBender returns the Bender of rows without dual variables.
 func NewBender(l Loss, sharp float64) Bender {
 	curve, _ := l.(Curved)
 	return Bender{loss: l, curve: curve, Sharp: sharp}

@@ -106,8 +106,8 @@ func Open(text []byte, users, items int) (*Items, bool) {
 	return out, at == len(text)
 }
 
-// Of returns the items of a user, ascending; none for an unknown user.
-func (s *Items) Of(user int32) []int32 {
+// Lookup returns the items of a user, ascending; none for an unknown user.
+func (s *Items) Lookup(user int32) []int32 {
 	if s == nil || user < 0 || int(user) >= len(s.begin) {
 		return nil
 	}

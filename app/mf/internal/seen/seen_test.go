@@ -52,12 +52,12 @@ func TestItemsComeBack(t *testing.T) {
 		for u := range want {
 			slices.Sort(want[u])
 			want[u] = slices.Compact(want[u])
-			if got := s.Of(int32(u)); !slices.Equal(got, want[u]) {
+			if got := s.Lookup(int32(u)); !slices.Equal(got, want[u]) {
 				t.Fatalf("of %d items user %d has %v, want %v", items, u, got, want[u])
 			}
 		}
 		for _, u := range []int32{-1, users} {
-			if s.Of(u) != nil || (*Items)(nil).Of(0) != nil {
+			if s.Lookup(u) != nil || (*Items)(nil).Lookup(0) != nil {
 				t.Errorf("user %d has items", u)
 			}
 		}

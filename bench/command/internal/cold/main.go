@@ -81,7 +81,7 @@ func (r *race) bellows(name, program string) *bellows {
 
 func (r *race) libmf(program string) pair.Side {
 	return pair.Side{Name: "LIBMF", Run: func() pair.Turn {
-		_, turn := pair.Once("LIBMF", program, []string{"OMP_NUM_THREADS=" + strconv.Itoa(r.threads)}, "-k", "32", "-s", strconv.Itoa(r.threads),
+		_, turn := pair.RunProgram("LIBMF", program, []string{"OMP_NUM_THREADS=" + strconv.Itoa(r.threads)}, "-k", "32", "-s", strconv.Itoa(r.threads),
 			"-t", strconv.Itoa(r.epochs), "--quiet", r.file, r.shelf.Path("libmf.model"))
 		return turn
 	}}

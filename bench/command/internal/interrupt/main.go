@@ -1,9 +1,11 @@
-// Package interrupt shows how long `bellows train` takes to answer Ctrl-C: it sends the signal to real runs at moments that a seed chooses, evenly
-// over a whole run, and prints by what the run was doing when the first word came, and when the process had ended.
+// Package interrupt measures how long `bellows train` takes to answer Ctrl-C. It sends the signal to real runs at
+// moments that a seed chooses, evenly over a whole run. It prints when the first answer came and when the process had
+// ended, by what the run was doing.
 //
-// It makes its data and builds the program. A run that was training finishes the clocks that have begun, saves what is needed to go on, and its
-// model; one that had finished saves its model: both end when that is on the disk. On a terminal the live line says so until then, so that the bound is on the first
-// word; the end has one only while reading and preparing, where nothing is to be kept.
+// It makes its data and builds the program. A run that was training finishes the clocks that have begun, saves its
+// model and what it needs to resume; one that had finished saves its model. Both end when that is on the disk. Until
+// then the live line on a terminal says so. Thus the bound is on the first answer; the end has one only while reading
+// and preparing, when nothing must be kept.
 package interrupt
 
 import (

@@ -72,7 +72,7 @@ func (c *costs) add(name string, cost float64) {
 // build builds a program of a tree.
 func (q *quiet) build(number int, tree, room string) (program string) {
 	program = q.shelf.Path(fmt.Sprint("build-", number))
-	pair.Once("go build", "go", nil, "build", "-C", filepath.Join(tree, room), "-trimpath", "-o", program, ".")
+	pair.RunProgram("go build", "go", nil, "build", "-C", filepath.Join(tree, room), "-trimpath", "-o", program, ".")
 	return program
 }
 
@@ -124,7 +124,7 @@ func (q *quiet) figures(name, part string) {
 		}
 	}
 	q.compare(title, func(build int) (c costs) {
-		text, _ := pair.Once(name, programs[build], nil, append(commons[build], args...)...)
+		text, _ := pair.RunProgram(name, programs[build], nil, append(commons[build], args...)...)
 		for line := range bytes.Lines(text) {
 			var row struct {
 				Figure, Unit string

@@ -28,7 +28,7 @@ func TestKilledRunsResume(t *testing.T) {
 	}
 }
 
-// TestAnotherModelIsRefused has a run leave a model that has one bit of another.
+// TestAnotherModelIsRefused compares a run's model with one that differs in one bit.
 func TestAnotherModelIsRefused(t *testing.T) {
 	out := t.TempDir()
 	if err := os.WriteFile(filepath.Join(out, "model.safetensors"), []byte{1, 2, 3}, 0o666); err != nil {

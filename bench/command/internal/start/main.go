@@ -52,7 +52,7 @@ func run(b *pair.Bench) {
 func startUp(b *pair.Bench, program string) {
 	var peak int64
 	series := b.Interleave(pair.Side{Name: "version", Run: func() pair.Turn {
-		_, turn := pair.Once("bellows version", program, nil, "version")
+		_, turn := pair.RunProgram("bellows version", program, nil, "version")
 		peak = max(peak, turn.Peak)
 		return turn
 	}})
@@ -76,8 +76,8 @@ func firstBytes(b *pair.Bench, program, scratch string, args []string) {
 func clone(b *pair.Bench, scratch string) {
 	tree := filepath.Join(scratch, "clone")
 	start := time.Now()
-	root, _ := pair.Once("git rev-parse", "git", nil, "rev-parse", "--show-toplevel") // the repository that this runs in
-	pair.Once("git clone", "git", nil, "clone", "-q", strings.TrimSpace(string(root)), tree)
+	root, _ := pair.RunProgram("git rev-parse", "git", nil, "rev-parse", "--show-toplevel") // the repository that this runs in
+	pair.RunProgram("git clone", "git", nil, "clone", "-q", strings.TrimSpace(string(root)), tree)
 	_, cpu := waitFor(tree, []string{"GOCACHE=" + filepath.Join(scratch, "cache")}, firstEpoch, "go", "run", "./cmd/bellows", "demo", "mf")
 	b.AddFact(pair.Fact{Figure: "clone to first loss line", Unit: "s", Ours: time.Since(start).Seconds(), Peer: "limit", Bound: cloneSeconds})
 	b.Note("%.0f s of CPU time, compilers included: on a machine with other load, %d cores to itself would need at least %.0f s",

@@ -60,7 +60,7 @@ func (b bench) train(c choice, set *data.Set, like *model.Model) *model.Model {
 		}
 	})
 	args := append([]string{"-f", "10", "-s", "1", "--quiet"}, strings.Fields(c.String())...)
-	pair.Once("LIBMF", b.libmf, []string{"OMP_NUM_THREADS=1"}, append(args, in, out)...)
+	pair.RunProgram("LIBMF", b.libmf, []string{"OMP_NUM_THREADS=1"}, append(args, in, out)...)
 	m := *like
 	m.Tensors = append([]model.Tensor(nil), like.Tensors...)
 	users, items := readModel(out, c.rank, len(pairs.Users), len(pairs.Items))

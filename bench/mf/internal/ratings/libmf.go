@@ -54,7 +54,7 @@ func writeRatings(path string, user, item []int32, rating []float32, newUser, ne
 // counted.
 func (p *peer) side(threads, iterations int) pair.Side {
 	run := func(n int) pair.Turn {
-		_, t := pair.Once("LIBMF", p.program, []string{"OMP_NUM_THREADS=" + strconv.Itoa(threads)},
+		_, t := pair.RunProgram("LIBMF", p.program, []string{"OMP_NUM_THREADS=" + strconv.Itoa(threads)},
 			"-k", strconv.Itoa(rank), "-s", strconv.Itoa(threads), "-t", strconv.Itoa(n), "--quiet", p.train, p.model)
 		return t
 	}
@@ -109,7 +109,7 @@ func (p *peer) best(full bool) best {
 
 // lowest returns the lowest error on the test ratings over the iterations of one run on one thread, where it repeats.
 func (p *peer) lowest(s settings) float64 {
-	out, _ := pair.Once("LIBMF", p.program, []string{"OMP_NUM_THREADS=1"}, "-k", strconv.Itoa(rank), "-s", "1", "-t", "60",
+	out, _ := pair.RunProgram("LIBMF", p.program, []string{"OMP_NUM_THREADS=1"}, "-k", strconv.Itoa(rank), "-s", "1", "-t", "60",
 		"-l2", fmt.Sprint(s.l2), "-r", fmt.Sprint(s.step), "-p", p.test, p.train, p.model)
 	lowest := math.Inf(1)
 	for line := range bytes.Lines(out) {

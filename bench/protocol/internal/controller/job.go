@@ -67,7 +67,7 @@ func newJob(nodes, step int) *job {
 
 func items(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }
 
-// frames are the messages of all clients in one clock, as they arrive from the wire.
+// frames writes the messages of all clients in one clock, as they arrive from the wire.
 func (j *job) frames(to *bytes.Buffer, clock bellows.Clock) {
 	var batch wire.Batch
 	for n := 1; n <= j.nodes; n++ {
@@ -105,7 +105,7 @@ func (j *job) turn(clocks int) pair.Turn {
 	return t
 }
 
-// run is the measured part: frames in, steps, frames out.
+// run runs the measured part: frames in, steps, frames out.
 func (j *job) run(reader *transport.Reader, clocks int) {
 	if !j.started {
 		j.started = true

@@ -1,9 +1,11 @@
-// Package detection takes the time from a signal to a process of a job until the job's log tells that it is lost, and until something new counts, in `bellows demo mlr` with several processes: workers
-// are killed, workers are stopped, and servers, processes that lead a job of a cluster, and commands are killed, each at moments that a seed draws. And it stops workers for less than a lease, on a machine whose processors are kept busy, and counts those that the
-// job has kept.
+// Package detection measures the time from a signal to a process of a job until the job's log reports the loss, and
+// until new work counts, in `bellows demo mlr` with several processes. Workers are killed or stopped; servers, leading
+// processes of a cluster's job, and commands are killed, each at moments that a seed draws. It also stops workers for
+// less than a lease, on a machine with busy processors, and counts those that the job has kept.
 //
-// What counts is told at the end of an epoch or of a checkpoint, so that the second time is too long by up to one of these: a few hundredths of a second here. One JSON object has the figures. It ends
-// with an error where a job does not notice, does not go on, or ends.
+// Work that counts is reported at the end of an epoch or of a checkpoint, so the second time is too long by up to one
+// of these: a few hundredths of a second here. One JSON object has the figures. The package ends with an error if a job
+// does not notice the loss, does not continue, or ends.
 package detection
 
 import (
@@ -67,7 +69,7 @@ type series struct {
 	Detected  times  `json:"detected"`
 	Recovered times  `json:"recovered"`
 	Load      string `json:"load"` // of the machine, before and after it
-	// Unfollowed is why jobs were rolled back that lost who led them; none: each was followed.
+	// Unfollowed lists why jobs were rolled back after their leader was lost; none: each leader was followed.
 	Unfollowed []string `json:"unfollowed,omitempty"`
 }
 

@@ -1,23 +1,23 @@
-// Package flip shows what a client feels of a partition that goes from one process to another while it is used, and
-// what the clocks of a job do.
+// Package flip measures what a client notices when a partition in use moves from one process to another, and how the
+// clocks of a job react.
 //
-// A flip: one task reads and changes a row of the partition, again and again, and its time is taken; another process
-// changes every row in each of its clocks; and the partition goes to and fro. What a client feels of a move is its
-// longest task around the record that gives the partition away; next to it stands the longest in as long a stretch soon
-// after, at the same process, in which nothing moves: what the machine does by itself. Both with a core idle, since
-// clients rest between tasks and clocks, and without: then as many more tasks as there are cores compute all the time.
+// A flip: one task reads and changes a row of the partition, again and again, and is timed; another process changes
+// every row in each of its clocks; and the partition moves to and fro. The client's figure of a move is its longest
+// task around the record that gives the partition away. It is compared with the longest task in an equal stretch soon
+// after, at the same process, in which nothing moves: the noise of the machine. Both are measured with an idle core,
+// since clients rest between tasks and clocks, and without one: then as many more tasks as cores compute all the time.
 //
-// Who writes loads the machine and the connections by itself, moves or not: a push of 64 MiB is applied in one step of
-// its lane. So two figures are given at the 99th percentile: the longest task above a quiet one, which has that load in
-// it, and above the longest where nothing moves, which is what the flip adds. With --writes who writes changes so many
-// MiB in each clock and not every row. With --network tcp the processes may be run where the link is narrow: in a
-// network namespace of its own, with "tc qdisc add dev lo root tbf rate 80mbit burst 256kb latency 1s" for 10 MB/s.
+// The writing process loads the machine and the connections, moves or not: a push of 64 MiB is applied in one step of
+// its lane. So two figures are given at the 99th percentile: the longest task above a quiet one, which includes that
+// load, and above the longest where nothing moves, which is what the flip adds. With --writes the process changes so
+// many MiB in each clock instead of every row. With --network tcp the processes may run over a narrow link: in another
+// network namespace, with "tc qdisc add dev lo root tbf rate 80mbit burst 256kb latency 1s" for 10 MB/s.
 //
-// Clocks: two processes read and change some of a large table in clocks that wait for each other, while large
-// partitions of it go to and fro, and while nothing does, in turns.
+// Clocks: two processes read and change parts of a large table in clocks that wait for each other, while large
+// partitions of it move to and fro, and, in alternation, while nothing moves.
 //
-// It needs no peer. One command does not take longer than --budget for each figure: what is not over then is left out,
-// and the count says so.
+// It needs no peer. One command does not take longer than --budget for each figure: it leaves out what is not over
+// then, and the count says so.
 package flip
 
 import (

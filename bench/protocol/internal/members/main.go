@@ -49,7 +49,7 @@ func build(folder string) (program, members string) {
 	}
 	program, members = filepath.Join(folder, "bellows"), filepath.Join(folder, "members")
 	pair.Build(program)
-	pair.Once("go build", "go", nil, "build", "-C", source, "-o", members, "./members")
+	pair.RunProgram("go build", "go", nil, "build", "-C", source, "-o", members, "./members")
 	return program, members
 }
 

@@ -79,7 +79,7 @@ func build(program, folder string, millis int) {
 	pair.Check(os.WriteFile(replaced, bytes.Replace(text, []byte(was), fmt.Appendf(nil, "const TickMillis = %d\n", millis), 1), 0o666))
 	list := pair.Must(json.Marshal(map[string]any{"Replace": map[string]string{pair.Must(filepath.Abs(source)): replaced}}))
 	pair.Check(os.WriteFile(overlay, list, 0o666))
-	pair.Once("go build", "go", nil, "build", "-C", "bench", "-overlay", overlay, "-o", program, "./protocol")
+	pair.RunProgram("go build", "go", nil, "build", "-C", "bench", "-overlay", overlay, "-o", program, "./protocol")
 }
 
 // compare runs a job by both programs at once, in turns with the usual one compared with itself: what the machine does
@@ -87,7 +87,7 @@ func build(program, folder string, millis int) {
 func compare(b *pair.Bench, kind, processes string, seconds float64, usual, rare string) (often, seldom float64) {
 	both := func(programs ...string) (p [2]played) {
 		pair.RunTogether(2, func(i int) {
-			out, _ := pair.Once(programs[i]+" "+kind, programs[i], nil, pair.RoleArgs("play", kind, processes, fmt.Sprint(seconds))...)
+			out, _ := pair.RunProgram(programs[i]+" "+kind, programs[i], nil, pair.RoleArgs("play", kind, processes, fmt.Sprint(seconds))...)
 			pair.Check(json.Unmarshal(out, &p[i]))
 		})
 		return p

@@ -51,7 +51,8 @@ func ask(child *pair.Child, request string, numbers int) []float64 {
 	return a
 }
 
-// side does a duty each turn. Work is the value of one request; CPU time is that of both processes.
+// side returns a side of a comparison that runs a duty each turn. Work is the value of one request; CPU time is that of
+// both processes.
 func (c *contender) side(d duty.Duty, work float64) pair.Side {
 	line := fmt.Sprintf("%s %d %d %d", d.Kind, d.Size, d.Window, d.Count)
 	c.allocations = nil

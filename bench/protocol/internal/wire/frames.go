@@ -121,7 +121,7 @@ func newDriver() *driver {
 
 func (d *driver) lost(n fabric.Loss) { d.done <- fmt.Errorf("node %d is gone: %s", n.Node, n.Reason) }
 
-// drive does a duty.
+// drive runs a duty.
 func (d *driver) drive(job duty.Duty, latencies []time.Duration) error {
 	if _, err := tableOf(job); err != nil {
 		return err

@@ -1,8 +1,9 @@
-// Package wire shows what the data plane costs: pushes and pulls between a node with a server lane and a node with a client,
-// each in a process of its own, over loopback TCP or Unix sockets.
+// Package wire measures the cost of the data plane: pushes and pulls between a node with a server lane and a node with
+// a client, each in a separate process, over loopback TCP or Unix sockets.
 //
-// Beside it run, turn by turn: a bidirectional gRPC stream with a codec that copies nothing, a plain loop that copies the
-// same bytes through a socket and touches the table as often, and redis. CPU time is that of client and server together.
+// Compared with it, turn by turn: a bidirectional gRPC stream with a codec that copies nothing, a plain loop that
+// copies the same bytes through a socket and touches the table as often, and redis. CPU time is that of client and
+// server together.
 package wire
 
 import (
@@ -95,7 +96,7 @@ func (b *bench) start() {
 	}
 }
 
-// address returns a new one: of a socket in a folder of its own, or of a port that the system chooses.
+// address returns a new address: a socket in a new folder, or a port that the system chooses.
 func (b *bench) address() string {
 	if !b.unix {
 		return "tcp:127.0.0.1:0"
@@ -124,6 +125,6 @@ func buildPeer(folder string) (program string) {
 		pair.Check(fmt.Errorf("run this from the root of the repository: %w", err))
 	}
 	program = filepath.Join(folder, "peer-grpc")
-	pair.Once("go build", "go", nil, "build", "-C", source, "-o", program, ".")
+	pair.RunProgram("go build", "go", nil, "build", "-C", source, "-o", program, ".")
 	return program
 }

@@ -23,7 +23,7 @@ const (
 	plainPull
 )
 
-// servePlain is the server's process.
+// servePlain runs the server's process.
 func servePlain(address string) {
 	network, place, _ := strings.Cut(address, ":")
 	l := pair.Must(net.Listen(network, place))
@@ -36,7 +36,7 @@ func servePlain(address string) {
 	}, nil)
 }
 
-// plainServer does jobs until the connection ends.
+// plainServer runs duties until the connection ends.
 func plainServer(c net.Conn) error {
 	var head [13]byte
 	for {
@@ -65,7 +65,7 @@ func plainServer(c net.Conn) error {
 	}
 }
 
-// drivePlain is the driver's process.
+// drivePlain runs the driver's process.
 func drivePlain(address string) {
 	network, place, _ := strings.Cut(address, ":")
 	c := pair.Must(net.Dial(network, place))

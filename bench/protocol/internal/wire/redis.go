@@ -82,7 +82,7 @@ func (r *redis) side(command string, clients, pipeline, count int) pair.Side {
 		"-c", strconv.Itoa(clients), "-P", strconv.Itoa(pipeline)}, r.where...)
 	name := fmt.Sprintf("redis, %d x %d", clients, pipeline)
 	return pair.Side{Name: name, Run: func() pair.Turn {
-		out, _ := pair.Once("redis-benchmark", "redis-benchmark", nil, args...)
+		out, _ := pair.RunProgram("redis-benchmark", "redis-benchmark", nil, args...)
 		return pair.Turn{Work: float64(count), Wall: pair.Seconds(float64(count) / pair.Must(rateOf(out)))}
 	}}
 }

@@ -16,7 +16,7 @@ const (
 	tailTurns    = 9 // at least: a pause of the machine is in the tail of a turn, or not
 )
 
-// scale is more work for the full form.
+// scale returns twice the work for the full form.
 func (b *bench) scale(n int) int {
 	if b.Full {
 		return 2 * n
@@ -34,7 +34,7 @@ func (b *bench) large() {
 	}
 }
 
-// perByte is one kind and size compared with the plain loop and gRPC.
+// perByte compares one kind and size with the plain loop and gRPC.
 func (b *bench) perByte(d duty.Duty) {
 	work := float64(d.Size) / 1e9
 	sides := []pair.Side{b.ours.side(d, work), b.plain.side(d, work)}

@@ -246,7 +246,7 @@ func (c *Codec) Varints(number protowire.Number, n int, at func(i int) uint64, t
 	}
 }
 
-// Fixed64s is Varints for numbers of eight bytes each.
+// Fixed64s works like Varints, for numbers of eight bytes each.
 func (c *Codec) Fixed64s(number protowire.Number, n int, at func(i int) uint64, take func(x uint64)) {
 	if c.out == nil {
 		for c.next(number, Sized) || c.next(number, Fixed64) {

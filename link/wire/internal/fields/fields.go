@@ -74,7 +74,7 @@ func (f *Fields) Next() bool {
 	return f.next(b)
 }
 
-// next is Next for any field.
+// next works like Next, for any field.
 func (f *Fields) next(b []byte) bool {
 	number, kind, n := protowire.ConsumeTag(b)
 	if n < 0 {

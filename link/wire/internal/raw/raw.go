@@ -24,8 +24,8 @@ var (
 	ErrFlag     = errors.New("a flag is neither 0 nor 1")
 )
 
-// Of returns a reader of a payload.
-func Of(payload []byte) Reader { return Reader{Rest: payload, whole: len(payload)} }
+// NewReader returns a reader of a payload.
+func NewReader(payload []byte) Reader { return Reader{Rest: payload, whole: len(payload)} }
 
 // Reader takes numbers from a raw payload. After the first thing that is wrong it gives zeros, so that a
 // decoder asks for err once, at its end.

@@ -148,7 +148,7 @@ func drive(network, place string) {
 	pair.Check(c.Close())
 }
 
-// requests does a duty.
+// requests runs a duty.
 func requests(stream grpc.ClientStream, d duty.Duty) error {
 	out := make([]byte, d.Size)
 	if d.Kind == "pull" {

@@ -88,7 +88,7 @@ func talk(computes func(n int), answer func(line string) ([]float64, error)) {
 	}))
 }
 
-// timed does a duty and returns requests, wall and CPU seconds, allocations, and the median and 99th percentile in
+// timed runs a duty and returns requests, wall and CPU seconds, allocations, and the median and 99th percentile in
 // seconds of a request, which are 0 if several are in flight.
 func timed(d Duty, do func(Duty, []time.Duration) error) ([]float64, error) {
 	var latencies []time.Duration
