@@ -235,8 +235,8 @@ func (b *Buffer) Merge(o *Buffer) {
 	}
 }
 
-// MergeThree adds three more buffers of the same partition, which it may change: o to b, q to p, and what they are to b. The
-// bits are those of two Merges of siblings and of that of their parents.
+// MergeThree adds three more buffers of the same partition, which it may change: o to b, q to p, and their sum to b. The bits
+// are those of two Merges of siblings and of that of their parents.
 func (b *Buffer) MergeThree(o, p, q *Buffer) {
 	if canMergeFour(b, o, p, q) {
 		mergeFour(b, o, p, q)
