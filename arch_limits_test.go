@@ -24,6 +24,7 @@ type offenders struct {
 	fields  map[string]int // package.type
 	methods map[string]int // package.type
 	columns map[string]int // package: lines that are too wide, tests included
+	cycles  map[string]int // package: calls between files that are part of a cycle
 }
 
 // judge compares a figure with its ceiling or, of an offender, with the figure in the list, and returns one sentence or none.
@@ -167,6 +168,22 @@ var exempt = offenders{
 	methods: map[string]int{
 		"core/validate.Checker":  55,
 		"policy/reshape.Machine": 51,
+	},
+	cycles: map[string]int{
+		"core/partition":        12,
+		"data":                  38,
+		"data/demo":             4,
+		"data/internal/frames":  8,
+		"data/internal/layout":  15,
+		"data/internal/lines":   32,
+		"data/internal/parquet": 4,
+		"data/internal/source":  2,
+		"link/session":          2,
+		"model":                 2,
+		"node/archive":          7,
+		"policy/reshape":        6,
+		"policy/shape":          2,
+		"train":                 5,
 	},
 	columns: map[string]int{
 		"core":                   9,

@@ -223,11 +223,12 @@ func mentions(sentences []string, part string) bool {
 	return false
 }
 
-// TestEveryRuleHasARefusal fails for a rule without a planted violation.
+// TestEveryRuleHasARefusal fails for a rule without a planted violation. The rule "files" needs two files, which
+// TestFilesThatCallEachOtherAreCounted plants.
 func TestEveryRuleHasARefusal(t *testing.T) {
 	t.Parallel()
 	for _, r := range rules {
-		seen := false
+		seen := r.name == "files"
 		for _, c := range refusals {
 			seen = seen || c.rule == r.name && c.want != ""
 		}

@@ -61,6 +61,7 @@ var rules = []struct {
 	{"functions", longFunctions},
 	{"types", largeTypes},
 	{"columns", wideLines},
+	{"files", fileCycles},
 	{"docs", missingDocs},
 	{"pure", impureRooms},
 	{"tests", badTests},

@@ -85,10 +85,3 @@ func (b *Book) RedispatchLost(splits []bellows.SplitID, clients []wire.Address) 
 		}
 	}
 }
-
-// RedispatchAll sends all claims to their holders once more, in the order of the records on which they rely.
-func (b *Book) RedispatchAll() {
-	for _, c := range b.Claims() {
-		b.messages.messageTo(c.Holder, c.Commit).Append(c.Unit, c.Args)
-	}
-}

@@ -172,13 +172,6 @@ type Client struct {
 	terms fence.Terms // of the controllers that it has heard
 }
 
-// scratch is the effects of the client's state machines, in the step that is being made.
-type scratch struct {
-	fromCache cache.Effects
-	fromFlush flush.Effects
-	leases    []flush.Lease
-}
-
 // partition is what tasks must know of a partition.
 type partition struct {
 	ref      bellows.PartitionRef
@@ -216,61 +209,6 @@ func New(job core.Job, self wire.Address, opt Options) *Client {
 	c.setBarriers()
 	c.runSplits(nil)
 	return c
-}
-
-// setBarriers marks the partitions of tables with clocks that become visible as a whole. A driver may change a table's
-// staleness only while no task is out (coord.Dispatcher.SetStaleness), so tasks read the marks without a lock.
-func (c *Client) setBarriers() {
-	c.barriers = false
-	for i := range c.partitions {
-		p := &c.partitions[i]
-		p.barrier = c.cfg.Barrier(p.ref.Table)
-		c.barriers = c.barriers || p.barrier
-	}
-}
-
-// cached returns the effects of a step of the cache. The caller hands them on by wake.
-func (s *scratch) cached(fx *Effects) *cache.Effects {
-	s.fromCache.Outbox = &fx.Outbox
-	return &s.fromCache
-}
-
-// wake wakes the tasks that the cache has woken.
-func (c *Client) wake(fx *Effects) {
-	e := &c.fromCache
-	for _, r := range e.Woken {
-		if t := c.tasks[r.Split()]; t != nil {
-			fx.Wake = append(fx.Wake, t)
-		}
-	}
-	clear(e.Woken)
-	e.Woken = e.Woken[:0]
-}
-
-// flushing returns the effects of a step of the coordinator. The caller hands them on by carry.
-func (s *scratch) flushing(fx *Effects) *flush.Effects {
-	e := &s.fromFlush
-	e.Outbox, e.Relays, e.Seen = &fx.Outbox, e.Relays[:0], e.Seen[:0]
-	return e
-}
-
-// carry tells the cache what a step of the coordinator has changed.
-func (c *Client) carry(fx *Effects) {
-	e := &c.fromFlush
-	for _, r := range e.Relays {
-		switch r.Change {
-		case flush.RelayExpected:
-			c.cache.Expect(r.Lane)
-		case flush.RelayRecorded:
-			c.cache.Recorded(r.Lane, r.Commit)
-		case flush.RelayUncertain:
-			c.cache.Uncertain(r.Lane, c.cached(fx))
-		}
-	}
-	for _, s := range e.Seen {
-		c.cache.Saw(s.Reader, s.Number, s.Commit)
-	}
-	c.wake(fx)
 }
 
 // Deliver takes one message that has arrived. It drops messages of another era, of a replaced controller, and after the
@@ -349,9 +287,3 @@ func (c *Client) take(e wire.Envelope, fx *Effects) {
 
 // Refused returns how many messages of earlier controllers the client has dropped.
 func (c *Client) Refused() int { return c.terms.Dropped() }
-
-// Counts returns the client's counts so far.
-func (c *Client) Counts() wire.Counts {
-	sent, ledgers := c.flush.Sent()
-	return wire.Counts{Sent: sent, Ledgers: ledgers, Staleness: c.cache.Staleness()}
-}

@@ -199,3 +199,9 @@ func (c *closing) Removed() bool { return c.ended != nil && c.ended.Term == 0 }
 
 // Ended returns the controller's last word, or nil.
 func (c *closing) Ended() *wire.End { return c.ended }
+
+// Counts returns the client's counts so far.
+func (c *Client) Counts() wire.Counts {
+	sent, ledgers := c.flush.Sent()
+	return wire.Counts{Sent: sent, Ledgers: ledgers, Staleness: c.cache.Staleness()}
+}

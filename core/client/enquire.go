@@ -157,3 +157,6 @@ func (c *Client) takeStanding(m *wire.Standing, from wire.Address, fx *Effects) 
 		}
 	}
 }
+
+// seconds returns a time as sentences have it.
+func seconds(millis int64) string { return fmt.Sprintf("%.1f s", float64(millis)/1000) }

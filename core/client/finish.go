@@ -55,12 +55,6 @@ func (s *scratch) endLeases(t *Task) []flush.Lease {
 	return s.leases
 }
 
-// flushReady sends what nothing here can be added to, and everything if no task executes.
-func (c *Client) flushReady(fx *Effects) {
-	c.flush.Leave(c.work.Running() == c.cache.Waiting(), c.now.Route, c.flushing(fx))
-	c.carry(fx)
-}
-
 // takeRoom sends again what a lane had no room for.
 func (c *Client) takeRoom(m *wire.Room, lane wire.Address, fx *Effects) {
 	again, err := c.flush.TakeRoom(m, lane)

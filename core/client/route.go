@@ -121,3 +121,14 @@ func (c *Client) takeStale(m *wire.Stale, from wire.Address, fx *Effects) {
 	c.askAgain(fx)
 	c.startQueued(fx)
 }
+
+// setBarriers marks the partitions of tables whose clocks become visible as a whole. A driver may change a table's
+// staleness while no task is out (coord.Dispatcher.SetStaleness), so that tasks look at the marks without a lock.
+func (c *Client) setBarriers() {
+	c.barriers = false
+	for i := range c.partitions {
+		p := &c.partitions[i]
+		p.barrier = c.cfg.Barrier(p.ref.Table)
+		c.barriers = c.barriers || p.barrier
+	}
+}

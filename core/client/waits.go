@@ -138,6 +138,3 @@ func (c *Client) awaitRoute(awake int64, fx *Effects) {
 			what, seconds(e.routeless), until, seconds(times.Task), by))
 	}
 }
-
-// seconds returns a time as sentences have it.
-func seconds(millis int64) string { return fmt.Sprintf("%.1f s", float64(millis)/1000) }

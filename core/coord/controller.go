@@ -5,13 +5,8 @@ import (
 	"fmt"
 
 	"bellows"
-	"bellows/core"
-	"bellows/core/checkpoint"
-	"bellows/core/claim"
 	"bellows/core/finish"
-	"bellows/core/journal"
 	"bellows/core/planted"
-	"bellows/core/roster"
 	"bellows/link/wire"
 )
 
@@ -47,23 +42,6 @@ import (
 type Controller struct {
 	training
 	timeless bool // it follows another, and does not know the time
-}
-
-// New makes the controller of a job.
-func New(job core.Job, opt Options) *Controller {
-	cfg := config{job, opt}
-	cfg.Limits.Records = cmp.Or(cfg.Limits.Records, recordsMost)
-	c := &Controller{}
-	c.cfg = cfg
-	c.cfg.Times, c.cfg.Term = cfg.Times.Or(), max(cfg.Term, 1)
-	c.claims = claim.NewBook(&c.cfg.Job, c.cfg.Term)
-	c.log = journal.New(journal.Options{Self: cfg.Controller, Term: c.cfg.Term, RecordsMax: cfg.Limits.Records,
-		TailMax: cfg.Limits.Tail, Confirms: cfg.Confirms})
-	c.roster = roster.New(job, roster.Options{Term: c.cfg.Term, Stays: cfg.Stays})
-	c.cut = checkpoint.NewCutter(c.cfg.Job, c.cfg.Term)
-	c.ending = finish.New(&c.cfg.Job, c.cfg.Term, cfg.Collector)
-	c.dispatcher.c = &c.training
-	return c
 }
 
 // Start lets the driver dispatch its first tasks, or dispatches those that a saved run had left, when all
@@ -179,25 +157,6 @@ func (c *Controller) Interrupt(fx *Effects) {
 	}
 	if c.begun && !c.ending.Begun() {
 		c.drain()
-	}
-}
-
-// conclude sends what the step has gathered: records before the routes and the dispatches that rely on them. So a
-// controller that takes over learns from lanes of every route that a client can know. Then it checks whether the job is
-// over.
-func (c *Controller) conclude(fx *Effects) {
-	c.tryCut(fx)
-	if planted.On("route-told-first") {
-		c.roster.Announce(&fx.Outbox)
-	}
-	if c.log.Pressing(c.claims.Sends()) {
-		c.sendRecords(fx)
-	}
-	c.announce(fx)
-	c.claims.Send(&fx.Outbox)
-	c.publish(fx)
-	if !c.ending.Begun() && c.claims.Outstanding() == 0 && c.begun {
-		c.end(c.agenda.Idle(), fx)
 	}
 }
 

@@ -68,15 +68,6 @@ func (c *Controller) takeClosed(from wire.Address, m *wire.Closed, fx *Effects) 
 	c.proceed(fx)
 }
 
-// takeState takes a lane's message about the state. A breach costs the lane.
-func (c *Controller) takeState(from wire.Address, breach error, fx *Effects) {
-	if breach != nil {
-		c.lose(from.Node, breach.Error(), true, fx)
-		return
-	}
-	c.proceed(fx)
-}
-
 // Withholds tells the controller that nothing of what a node still owes of the state will come, and why. A node that
 // owes nothing takes nothing with it.
 func (c *Controller) Withholds(n bellows.NodeID, reason string, fx *Effects) {

@@ -138,3 +138,12 @@ func (c *Controller) removeLost(n bellows.NodeID, reason string, fx *Effects) {
 	fx.Buried = append(fx.Buried, one)
 	c.conclude(fx)
 }
+
+// takeState takes a lane's message about the state. A breach costs the lane.
+func (c *Controller) takeState(from wire.Address, breach error, fx *Effects) {
+	if breach != nil {
+		c.lose(from.Node, breach.Error(), true, fx)
+		return
+	}
+	c.proceed(fx)
+}

@@ -1,6 +1,8 @@
 package coord
 
 import (
+	"cmp"
+
 	"bellows"
 	"bellows/core"
 	"bellows/core/agenda"
@@ -80,3 +82,20 @@ func (c *machines) Route() *route.Route { return c.roster.Route() }
 
 // Moving returns the moves that have no record, in the order of their requests.
 func (c *machines) Moving() []Moving { return c.roster.Moving() }
+
+// New makes the controller of a job.
+func New(job core.Job, opt Options) *Controller {
+	cfg := config{job, opt}
+	cfg.Limits.Records = cmp.Or(cfg.Limits.Records, recordsMost)
+	c := &Controller{}
+	c.cfg = cfg
+	c.cfg.Times, c.cfg.Term = cfg.Times.Or(), max(cfg.Term, 1)
+	c.claims = claim.NewBook(&c.cfg.Job, c.cfg.Term)
+	c.log = journal.New(journal.Options{Self: cfg.Controller, Term: c.cfg.Term, RecordsMax: cfg.Limits.Records,
+		TailMax: cfg.Limits.Tail, Confirms: cfg.Confirms})
+	c.roster = roster.New(job, roster.Options{Term: c.cfg.Term, Stays: cfg.Stays})
+	c.cut = checkpoint.NewCutter(c.cfg.Job, c.cfg.Term)
+	c.ending = finish.New(&c.cfg.Job, c.cfg.Term, cfg.Collector)
+	c.dispatcher.c = &c.training
+	return c
+}

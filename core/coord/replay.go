@@ -63,31 +63,3 @@ func (c *training) replayFlush(one *wire.Record, fx *Effects) *Outcome {
 	}
 	return c.tellDriver(one.Flush.Client, one.Results, fx)
 }
-
-// replayRoute takes the record of a change of the route.
-func (c *training) replayRoute(one *wire.Record) {
-	c.log.Replay(one)
-	change := &one.Control
-	if planted.On("replay-forgets-route") {
-		return
-	}
-	if err := c.roster.Replay(*change, c.nowMillis); err != nil {
-		c.recovery.driver = fmt.Errorf("record %d: %w", c.log.Number(), err)
-		return
-	}
-	if change.Kind == bellows.MoveSplit {
-		c.claims.Rehome(change.Split, change.Node, c.log.Number())
-	}
-}
-
-// replayMove takes the record of a split that moved between two of its clocks. It precedes the records that follow the
-// dispatch of the second.
-func (c *training) replayMove(s bellows.SplitID) {
-	if !c.claims.Rests(s) {
-		return // it moved because its claims were given back
-	}
-	one := c.recovery.Record(c.log.Number() + 1)
-	if one != nil && one.Control.Kind == bellows.MoveSplit && one.Control.Split == s {
-		c.replayRoute(one)
-	}
-}

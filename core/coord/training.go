@@ -2,11 +2,10 @@ package coord
 
 import (
 	"fmt"
-	"runtime/debug"
 
 	"bellows"
-	"bellows/core/planted"
 	"bellows/link/wire"
+	"runtime/debug"
 )
 
 // training has the driver and the work that it dispatches.
@@ -38,31 +37,6 @@ func (c *training) dispatchAgain() {
 		c.waits.Begin(c.nowMillis)
 	}
 	c.claims.ClaimAll(list, c.roster.Route(), c.recovery == nil)
-}
-
-// takeRecalled takes the answer of a client that has given back the units that it had not begun of a split.
-func (c *training) takeRecalled(from wire.Address, m *wire.Recalled, fx *Effects) {
-	if !c.ending.Begun() && c.claims.TakeRecalled(from.Node, c.roster.Route(), m) {
-		c.finishMove(m.Split, fx)
-	}
-}
-
-// finishMove moves a split that rests, and dispatches the claims that its node has given back.
-func (c *training) finishMove(s bellows.SplitID, fx *Effects) {
-	if c.ending.Begun() {
-		return
-	}
-	to, ended := c.claims.FinishMove(s)
-	if !ended {
-		return
-	}
-	if change := c.roster.MoveSplit(s, to); change.Kind != bellows.NoControl {
-		c.recordChange(change, fx)
-		c.claims.Rehome(s, to, c.log.Number())
-	}
-	if !planted.On("recalled-forgotten") {
-		c.claims.Redispatch(s, c.roster.Route().Node(s))
-	}
 }
 
 // tellDriver gives the driver the results of a flush that has just got its number, or got it earlier and is

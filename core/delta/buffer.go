@@ -235,8 +235,8 @@ func (b *Buffer) Merge(o *Buffer) {
 	}
 }
 
-// MergeThree adds three more buffers of the same partition, which it may change: o to b, q to p, and their sum to b. The bits
-// are those of two Merges of siblings and of that of their parents.
+// MergeThree adds three more buffers of the same partition, which it may change: o to b, q to p, and their sum to b.
+// The bits are those of two Merges of siblings and of that of their parents.
 func (b *Buffer) MergeThree(o, p, q *Buffer) {
 	if canMergeFour(b, o, p, q) {
 		mergeFour(b, o, p, q)
@@ -286,21 +286,4 @@ func (b *Buffer) OverlayKey(key bellows.Key, dst []float32) {
 func (b *Buffer) join(rows int, d, to []float32) {
 	b.add(d, to)
 	b.joined += rows
-}
-
-// kernelWidth is the number of values from which a vector kernel is faster than a loop.
-const kernelWidth = 16
-
-func (b *Buffer) add(x, y []float32) {
-	switch {
-	case b.counts:
-		vec.AddInt32(table.Counts(x), table.Counts(y))
-	case len(x) < kernelWidth:
-		y = y[:len(x)]
-		for i, v := range x {
-			y[i] += v
-		}
-	default:
-		vec.Add(x, y)
-	}
 }

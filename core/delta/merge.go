@@ -1,6 +1,9 @@
 package delta
 
-import "bellows/vec"
+import (
+	"bellows/table"
+	"bellows/vec"
+)
 
 // A list of rows of a large partition ascends as long as what is added ascends: a task that changes rows in their order
 // leaves such a list, and the sum of two is another. They are merged in one pass over both. Rows in any other order
@@ -92,4 +95,21 @@ func sharedRows[R ~uint32](ids []uint32, rows []R, first R) (n int) {
 		}
 	}
 	return n
+}
+
+// kernelWidth is the number of values from which a vector kernel is faster than a loop.
+const kernelWidth = 16
+
+func (b *Buffer) add(x, y []float32) {
+	switch {
+	case b.counts:
+		vec.AddInt32(table.Counts(x), table.Counts(y))
+	case len(x) < kernelWidth:
+		y = y[:len(x)]
+		for i, v := range x {
+			y[i] += v
+		}
+	default:
+		vec.Add(x, y)
+	}
 }

@@ -110,3 +110,18 @@ func (r *Reads) sendUnasked(u *unasked, out *wire.Outbox) {
 
 // Filling returns how many messages are being filled: none between two calls of Relay.
 func (r *Reads) Filling() int { return len(r.unasked) }
+
+// words returns about how many words a part of a message of rows has.
+func words(p *wire.RowsPart) int {
+	if p.Lent() {
+		return 0
+	}
+	return len(p.Rows) + 2*len(p.Keys) + len(p.Values)
+}
+
+// charge notes that so many words were sent to a client.
+func (r *Reads) charge(to wire.Address, words int, out *wire.Outbox) {
+	if m := r.credits.Charge(to.Node, words); m != nil {
+		out.Send(r.self, to, m)
+	}
+}

@@ -68,15 +68,6 @@ func (r *Roster) StartLeaving(removal bellows.Control, nowMillis int64) {
 	r.leaving, r.removed = append(r.leaving, removal), append(r.removed, a)
 }
 
-// Leavers returns the actors that were removed, and are watched until a successor has their counts.
-func (r *Roster) Leavers() (list []wire.Address) {
-	for _, l := range r.leaving {
-		a, _ := r.route.Removed(l)
-		list = append(list, a)
-	}
-	return list
-}
-
 // Adopt notes that a successor has the counts of an actor, and reports whether the actor was leaving.
 func (r *Roster) Adopt(removal bellows.Control, nowMillis int64) bool {
 	i := slices.Index(r.leaving, removal)

@@ -172,3 +172,12 @@ func (r *Roster) Retract(n bellows.NodeID) {
 		r.Roll.Retract(n)
 	}
 }
+
+// Leavers returns the actors that were removed, and are watched until a successor has their counts.
+func (r *Roster) Leavers() (list []wire.Address) {
+	for _, l := range r.leaving {
+		a, _ := r.route.Removed(l)
+		list = append(list, a)
+	}
+	return list
+}

@@ -24,9 +24,6 @@
 package rule
 
 import (
-	"math"
-
-	"bellows"
 	"bellows/table"
 	"bellows/vec"
 )
@@ -99,13 +96,6 @@ func unused(s *table.Schema) error {
 		return bad(s, "l1 and l2 are parameters of the rules sgd, adagrad, adam and ftrl; the table has rule %q", r.Name)
 	}
 	return nil
-}
-
-// positive reports whether v is a number above 0, and finite.
-func positive(v float32) bool { return v > 0 && v <= math.MaxFloat32 }
-
-func bad(s *table.Schema, format string, args ...any) error {
-	return bellows.Errorf(bellows.Config, "declare table", s.Name, format, args...)
 }
 
 // add sums deltas: w += d.

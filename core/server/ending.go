@@ -98,3 +98,15 @@ func (l *Lane) close(out *wire.Outbox) {
 
 // TakesPart reports whether the lane is one of the job's by the records that it has.
 func (l *Lane) TakesPart() bool { return l.begun && !l.ending.Removed() }
+
+// abandon gives up what is ahead, since the job is over: the records that it waits for do not come.
+func (l *Lane) abandon() {
+	for _, a := range l.ahead.Take() {
+		switch m := a.Envelope.Message.(type) {
+		case *wire.Push:
+			l.flushes.Miss(m)
+		case *wire.End:
+			l.ending.EndClient(a.Envelope.From)
+		}
+	}
+}

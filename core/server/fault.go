@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"bellows"
+	"bellows/core/partition"
 	"bellows/link/wire"
 )
 
@@ -43,4 +44,19 @@ func refusal(f bellows.FlushID, err error) *wire.Refused {
 		r.Kind = e.Kind
 	}
 	return r
+}
+
+// carry carries out what partitions have asked for. An error is a breach by a peer: by the client of the split, if
+// chunks overlap.
+func (l *Lane) carry(from wire.Address, err error, out *wire.Outbox) {
+	l.fx.SendAll(l.cfg.Self, out)
+	l.commits.Finish(l.fx.Applied)
+	l.fx.Reset()
+	if err == nil {
+		return
+	}
+	if o := (*partition.OverlapError)(nil); errors.As(err, &o) {
+		from = wire.ClientAt(l.shard.Route().Node(o.Split))
+	}
+	l.fault.breach(from, out, "%v", err)
 }

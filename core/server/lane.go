@@ -232,3 +232,19 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 		l.takeEnd(e.From, m, out)
 	}
 }
+
+// takeAhead takes what need not wait any more, in the order in which it came. What still must is kept again by take.
+func (l *Lane) takeAhead(out *wire.Outbox) {
+	if l.ahead.Empty() || !l.begun || l.fault.broken() {
+		return
+	}
+	for _, a := range l.ahead.Take() {
+		switch {
+		case a.Refused == nil:
+			l.take(a.Envelope, out)
+			l.commits.Send(out)
+		case !l.ahead.Again(a, l.shard.Route().Version()):
+			l.flushes.SayStale(a.Envelope.From, a.Refused, out)
+		}
+	}
+}

@@ -1,8 +1,6 @@
 package server
 
 import (
-	"errors"
-
 	"bellows"
 	"bellows/core/partition"
 	"bellows/core/planted"
@@ -52,21 +50,6 @@ func (l *Lane) takeRecord(from wire.Address, r *wire.Record, out *wire.Outbox) {
 }
 
 func noBarrier(p *partition.Partition) bool { return !p.Barrier() }
-
-// carry carries out what partitions have asked for. An error is a breach by a peer: by the client of the split, if
-// chunks overlap.
-func (l *Lane) carry(from wire.Address, err error, out *wire.Outbox) {
-	l.fx.SendAll(l.cfg.Self, out)
-	l.commits.Finish(l.fx.Applied)
-	l.fx.Reset()
-	if err == nil {
-		return
-	}
-	if o := (*partition.OverlapError)(nil); errors.As(err, &o) {
-		from = wire.ClientAt(l.shard.Route().Node(o.Split))
-	}
-	l.fault.breach(from, out, "%v", err)
-}
 
 // takeControl applies a control record, between those of the flushes before and after it.
 func (l *Lane) takeControl(from wire.Address, c *bellows.Control, out *wire.Outbox) {

@@ -45,34 +45,6 @@ func (l *Lane) keepAhead(e wire.Envelope, out *wire.Outbox) {
 	}
 }
 
-// takeAhead takes what need not wait any more, in the order in which it came. What still must is kept again by take.
-func (l *Lane) takeAhead(out *wire.Outbox) {
-	if l.ahead.Empty() || !l.begun || l.fault.broken() {
-		return
-	}
-	for _, a := range l.ahead.Take() {
-		switch {
-		case a.Refused == nil:
-			l.take(a.Envelope, out)
-			l.commits.Send(out)
-		case !l.ahead.Again(a, l.shard.Route().Version()):
-			l.flushes.SayStale(a.Envelope.From, a.Refused, out)
-		}
-	}
-}
-
-// abandon gives up what is ahead, since the job is over: the records that it waits for do not come.
-func (l *Lane) abandon() {
-	for _, a := range l.ahead.Take() {
-		switch m := a.Envelope.Message.(type) {
-		case *wire.Push:
-			l.flushes.Miss(m)
-		case *wire.End:
-			l.ending.EndClient(a.Envelope.From)
-		}
-	}
-}
-
 // begin takes part behind a record: all before it is no business of this lane, which has no partition and no flush from before. It takes over how far each split
 // is and which flushes have a number, so that it judges what comes as the others do.
 func (l *Lane) begin(from wire.Address, m *wire.Route, out *wire.Outbox) {
