@@ -284,6 +284,29 @@ func TestForgetNeedsCoverage(t *testing.T) {
 	expect(t, b.sent(), "lane 0 of node 0: records [5] keep 3")
 }
 
+// TestSaveResetsTail saves a job whenever that is due. After a save that covers all records, the next is due after
+// about as many records as the first.
+func TestSaveResetsTail(t *testing.T) {
+	b := newBook(journal.Options{TailMax: 4000})
+	var records []int
+	for range 3 {
+		n := 0
+		for ; !b.SaveDue() && n < 1000; n++ {
+			b.append(1, int(b.Number())+1)
+		}
+		records = append(records, n)
+		b.SaveBegins()
+		var s journal.Saved
+		b.Save(&s)
+		b.AskAll(s.Commit, lanes[:1], &b.out)
+		b.TakeAnswer(lanes[0], s.Commit)
+		b.Forget(s.Commit)
+	}
+	if first := records[0]; first < 10 || min(records[1], records[2]) < first*3/4 || records[2] > first {
+		t.Errorf("saves are due after %v records", records)
+	}
+}
+
 // TestSaveDueAtHalfATail fills half of a small tail, saves, and fills it again.
 func TestSaveDueAtHalfATail(t *testing.T) {
 	b := newBook(journal.Options{TailMax: 400})
