@@ -4,7 +4,7 @@
 // Run plays one schedule and reports the first invariant that it broke, if any. A seed decides everything: the job (one
 // of a few shapes), which nodes host lanes and clients, how the links misbehave, and which other faults are injected
 // and when. The package has one goroutine, no clock, and no map with an order that matters. So the same seed gives the
-// same trace, whose hash Result carries.
+// same trace; Result has its hash.
 //
 // Connections carry the messages, as package transport promises them: each keeps order and loses nothing until it ends,
 // with all that is under way, and package session resumes it. On half of the networks connections break at random,
@@ -29,7 +29,7 @@
 //	reshape.go          jobs that get another shape by the machine of policy/reshape; internal/reshaping, which drives and checks it
 //	cut.go              cuts of the job; internal/cutting, the shells that take them
 //	failover.go         controllers that follow another
-//	collect.go          the next life of a job that was interrupted
+//	collect.go          the next attempt of a job that was interrupted
 //	run.go              one schedule, and its result; internal/trace, its hash and its log
 //
 // The observers, in the order in which they are called (observers.go):

@@ -137,11 +137,10 @@ func (w *keySubscription) idle(credit int) bool { return w.debt > credit }
 // keysToAsk writes to a list the keys that are asked for when some are wanted, and reports whether they are
 // subscribed to.
 //
-// The first read of a key asks for it. When the cache has all that is wanted, in an older version, the question is
-// for all that is cached, and begins a subscription, if so many keys may be subscribed to. Once there is one, keys
-// that are wanted besides are added to it (TestOtherKeysAreAddedToASubscription). In a partition without a barrier
-// the question then has all that is cached, too, if that is older: the answer could not be joined with it
-// (TestOlderBlockIsAskedForWhole).
+// The first read of a key asks for it. If the cache has all wanted keys in an older version, the question is for all
+// cached keys, and begins a subscription if so many keys may be subscribed to. Later, other wanted keys are added to
+// the subscription (TestOtherKeysAreAddedToASubscription). In a partition without a barrier the question then includes
+// all cached keys if they are older: the answer could not be joined with them (TestOlderBlockIsAskedForWhole).
 func (p *partition) keysToAsk(wanted []bellows.Key, need wire.Need, to []bellows.Key) (_ []bellows.Key, sub bool) {
 	b := p.block
 	if b == nil {

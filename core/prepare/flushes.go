@@ -31,8 +31,8 @@ import (
 //   - waiting is sorted by rank, and bounded (TestFlushesThatWaitAreBounded).
 //   - Each part that never counts is missed once, where it came first (TestResentPartIsDroppedOnce).
 //
-// Turned down: a queue of the pushes that wait, which takes the memory that the cap is to bound; and a
-// note of flushes instead of parts, which loses parts when partitions move.
+// Rejected: a queue of the pushes that wait, which takes the memory that the cap must bound; and a note of flushes
+// instead of parts, which loses parts when partitions move.
 type Flushes struct {
 	self, controller wire.Address
 	heldBytesMax     int // 0: no cap

@@ -2,7 +2,7 @@
 // process they are passed by pointer; between processes the codec of this package turns them into frames.
 //
 // A message is sent once, by pointer, and belongs to its receiver, which calls Free when it no longer needs it; the
-// sender does not touch it any more. A field that borrows memory says so.
+// sender does not touch it any more. The comment of a field says if it borrows memory.
 //
 // Between processes, the sender's and then the receiver's duties in order:
 //
@@ -13,7 +13,8 @@
 //     of several. Any error so far ends the connection.
 //  5. Check the header's roles (Allowed), and header and message against the job: addresses, tables, partitions, rows,
 //     widths. Package validate does.
-//  6. Free the message when its lists are no longer used; Pull and Granted say who may use them for longer.
+//  6. Free the message when its lists are no longer used; Pull and Granted name the actors that may use them for
+//     longer.
 //
 // The package does not open, read or write anything, does not number, repeat or order frames, and does not know a job's
 // tables. The format is in docs/5-wire.md, and pinned under testdata.
@@ -49,7 +50,7 @@ type Address struct {
 // ControllerAt returns where the controller of a job is: at node 0, which leads.
 func ControllerAt() Address { return Address{Role: Controller} }
 
-// ClientAt returns the address of a node's client. A node without one sends under that address as well.
+// ClientAt returns the address of a node's client. A node without a client also sends under that address.
 func ClientAt(n bellows.NodeID) Address { return Address{Node: n, Role: Client} }
 
 // LaneAt returns one of a node's lanes, counted from 0.

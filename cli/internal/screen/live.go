@@ -18,7 +18,7 @@ import (
 
 // Live shows what a command does: its meter's count, the share, the rate and the remaining time. On a terminal that is
 // one line on standard error, rewritten in place. Elsewhere, and on a dumb terminal, it is a plain line after a while
-// without output, and then ever more rarely. With --json there are no plain lines: readers of JSON get events.
+// without output, and then ever more rarely. With --json it writes no plain lines: readers of JSON get events.
 //
 // The command's other output goes through the console, which removes the line first. Between Hold and Release the line
 // begins with words that are already on the screen.
@@ -107,7 +107,7 @@ func (l *Live) Start() {
 	})
 }
 
-// Stop ends the line; the next output begins on a line of its own.
+// Stop ends the line; the next output begins on a new line.
 func (l *Live) Stop() {
 	if l.stop == nil {
 		return
@@ -211,7 +211,7 @@ func (l *Live) room() int {
 	return 0
 }
 
-// aboveLive lets a caller write to one of the console's streams, on a line of its own. A standard output that is not a
+// aboveLive lets a caller write to one of the console's streams, on a separate line. A standard output that is not a
 // terminal is written without the lock: its reader may block the writer, but not what goes to standard error meanwhile
 // (TestTalkWaitsForNoReader).
 func (l *Live) aboveLive(to io.Writer, write func()) {

@@ -17,10 +17,10 @@ type RatingColumns struct {
 	User, Item []int32
 	Rating     []float32
 	Time       []float64           // one per row, if times are wanted
-	due        int32               // the block whose turn it is
+	due        int32               // the block to take next
 	early      map[int32]earlyRows // parsed before their turn
 	spare      []Piece             // emptied pieces, for the next blocks
-	free       chan<- []byte       // takes buffers back; it has room for all. nil: there are none
+	free       chan<- []byte       // takes buffers back; it has room for all. nil: blocks have no buffers
 }
 
 // earlyRows is a block that waits for its turn.
@@ -30,7 +30,7 @@ type earlyRows struct {
 }
 
 // NewRatingColumns returns empty columns. Buffers of blocks are sent to free, which has room for all of them; nil:
-// there are no buffers.
+// blocks have no buffers.
 func NewRatingColumns(free chan<- []byte) *RatingColumns {
 	return &RatingColumns{early: map[int32]earlyRows{}, free: free}
 }

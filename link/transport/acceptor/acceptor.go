@@ -1,8 +1,9 @@
 // Package acceptor holds what the listeners of all transports share: it shakes hands with many callers at once, so that
 // silent callers delay no other.
 //
-// Make an Acceptor with New, whose next waits for callers; its Accept is then transport.Listener's. No handshake begins
-// before the first Accept: until then callers wait where next finds them. Close it when next returns no more callers.
+// Make an Acceptor with a function next that waits for callers (New); its Accept is then transport.Listener's. No
+// handshake begins before the first Accept: until then callers wait where next finds them. Close it when next returns
+// no more callers.
 //
 // The states of a caller: it is unknown until it has shown the job's token, then known; after the handshake it waits
 // for an Accept. Invariants:
@@ -13,9 +14,9 @@
 //     have arrived (the suite's "silent callers"). While all inside are known, others wait outside.
 //   - An unknown caller costs a goroutine, a timer and what next made for it; no buffer.
 //
-// The lock is mu; it is held while the list of callers is changed. Rejected: shaking hands in the goroutines that call
-// Accept (one silent caller each keeps nodes out until it is given up), and refusing callers when there is no room (64
-// unknown callers, and no node gets in).
+// The lock is mu; it is held while the list of callers is changed. Rejected: to shake hands in the goroutines that call
+// Accept, because each silent caller keeps nodes out until it is given up. And to refuse callers if all places are
+// taken, because 64 unknown callers would keep every node out.
 package acceptor
 
 import (
@@ -42,7 +43,7 @@ type Acceptor struct {
 	address string // of the listener
 	next    func() (Greet, error)
 	begin   sync.Once
-	ctx     context.Context // lives until Close
+	ctx     context.Context // ends with Close
 	end     context.CancelCauseFunc
 	conns   chan transport.Conn // to Accept; the sender is inside
 	turned  chan error          // to Accept; excess errors are dropped
