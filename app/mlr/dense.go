@@ -1,6 +1,8 @@
 package mlr
 
 import (
+	"slices"
+
 	"bellows"
 	"bellows/app"
 	"bellows/progress"
@@ -10,7 +12,8 @@ import (
 // denseUnit is rows scaled and laid out for the matrix kernels: x is rows times features.
 type denseUnit struct {
 	counting
-	x []float32
+	x      []float32
+	square []float32 // the squared length of each row, for local steps
 }
 
 // keepDense keeps the scaled rows of the splits' units, if all units' are not too many.
@@ -27,7 +30,7 @@ func (p *problem) keepDense(splits []bellows.SplitID) {
 			return
 		}
 		split, at := int(splits[i/p.Clocks]), i%p.Clocks
-		p.fill(&p.denseUnits[split*p.Clocks+at], p.training(), p.Visited(split, at))
+		p.fillVisited(&p.denseUnits[split*p.Clocks+at], split, at)
 	})
 }
 
@@ -42,12 +45,28 @@ func (p *problem) fill(u *denseUnit, s seen, rows []int32) {
 	p.LayDense(u.x, s.Source, rows)
 }
 
+// fillVisited fills the unit with what a split visits in a clock.
+func (p *problem) fillVisited(u *denseUnit, split, at int) {
+	p.fill(u, p.training(), p.Visited(split, at))
+	if p.rule == ruleAverage {
+		u.measure(p.Features)
+	}
+}
+
+// measure keeps the length of each row, so that steps do not read the rows once more for it.
+func (u *denseUnit) measure(features int) {
+	u.square = slices.Grow(u.square[:0], len(u.class))
+	for i := range u.class {
+		u.square = append(u.square, vec.SumSquares(u.x[i*features:(i+1)*features]))
+	}
+}
+
 // denseUnit returns what the split visits in a clock; scratch holds it where units are not kept.
 func (p *problem) denseUnit(split, at int, scratch *denseUnit) *denseUnit {
 	if len(p.denseUnits) > 0 {
 		return &p.denseUnits[split*p.Clocks+at]
 	}
-	p.fill(scratch, p.training(), p.Visited(split, at))
+	p.fillVisited(scratch, split, at)
 	return scratch
 }
 
@@ -83,9 +102,9 @@ func (u *denseUnit) walk(w []float32, s *scratch, step, l2 float64, batch, start
 
 // hold shortens the residuals of rows that a step of their own would throw too far: see stepStable.
 func (u *denseUnit) hold(z []float32, lo, hi int, rate float32) {
-	f, width := len(u.x)/len(u.class), len(z)/(hi-lo)
+	width := len(z) / (hi - lo)
 	for i := lo; i < hi; i++ {
-		if reach := rate * float32(u.weight.Weight(i)) * (1 + vec.SumSquares(u.x[i*f:(i+1)*f])); reach > stepStable {
+		if reach := rate * float32(u.weight.Weight(i)) * (1 + u.square[i]); reach > stepStable {
 			vec.Scale(stepStable/reach, z[(i-lo)*width:(i-lo+1)*width])
 		}
 	}

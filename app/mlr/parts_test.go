@@ -91,6 +91,7 @@ func TestDenseAndSparseWalkAlike(t *testing.T) {
 		class := examples.Numbered(set, set.Labels(classes))
 		var d denseUnit
 		p.fill(&d, seen{Source: examples.Source{ExampleSet: set, Width: 12}, class: class}, rows)
+		d.measure(12)
 		source := examples.Source{ExampleSet: sparsely(set), Width: 12}
 		u := p.sparseUnit(seen{Source: source, class: class}, rows, examples.NewRenumberer(12))
 		e := newExecutor(p)
@@ -265,6 +266,7 @@ func TestStepsOfLongRowsAreBounded(t *testing.T) {
 	p.Scale = examples.Scaling{Factor: []float32{1, 1}, Center: make([]float32, 2), Bias: 1}
 	var d denseUnit
 	p.fill(&d, seen{Source: examples.Source{ExampleSet: set, Width: 2}, class: []int32{0, 1}}, []int32{0})
+	d.measure(2)
 	u := p.sparseUnit(seen{Source: examples.Source{ExampleSet: sparsely(set), Width: 2}, class: []int32{0, 1}}, []int32{0}, examples.NewRenumberer(2))
 	e := newExecutor(p)
 	a, b := make([]float32, 6), make([]float32, 6)
