@@ -48,3 +48,10 @@ func gemmNT(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb i
 func gemmTN(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
 	goGemm(m, n, k, alpha, a, 1, lda, b, ldb, 1, beta, c, ldc)
 }
+
+func countSums[C int32 | uint16](weight []float32, count []C, plus float32, sums []float32) float32 {
+	return goCountSums(weight, count, plus, sums)
+}
+
+func axpyCounts(alpha float32, count []int32, y []float32) { goAxpyCounts(alpha, count, y) }
+func narrowCounts(dst []uint16, src []int32)               { goNarrowCounts(dst, src) }

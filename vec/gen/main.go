@@ -11,7 +11,7 @@ import (
 )
 
 func main() {
-	part := flag.String("part", "vector", "which kernels to write: vector, step, sixteen, factor, gemm, checksum, roofline or crc")
+	part := flag.String("part", "vector", "which kernels to write: vector, step, sixteen, factor, gemm, checksum, counts, roofline or crc")
 	flag.Parse()
 	build.ConstraintExpr("amd64")
 	switch *part {
@@ -27,6 +27,8 @@ func main() {
 		gemmKernels()
 	case "checksum":
 		checksumKernels()
+	case "counts":
+		countKernels()
 	case "crc":
 		crcKernels()
 	case "roofline":
