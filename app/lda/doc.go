@@ -21,6 +21,7 @@
 //     scored by the same arithmetic as Topics.
 //
 // Two samplers draw: sparse (SparseLDA: Yao, Mimno and McCallum 2009) walks the topics that a word and a document have,
+// or lets a kernel multiply the weights of all topics for a word that has many of them (dense);
 // mh (LightLDA: Yuan et al. 2015) makes cheap proposals and accepts or rejects them, which does not get slower with the
 // number of topics. α_k follows the documents (Minka 2000, "Estimating a Dirichlet distribution", eq. 55), unless it is
 // given.

@@ -19,10 +19,16 @@ type lists []list
 type list struct {
 	mu    sync.Mutex
 	clock bellows.Clock
-	start []int32 // in rows, by the partition's words; -1: not packed in this clock
+	start []int32 // in rows, by the partition's words; listUnknown or listDense
 	size  []int32
 	rows  []uint32
 }
+
+// Values of start for a word without a list.
+const (
+	listUnknown = -1 // no task has asked for it in this clock
+	listDense   = -2
+)
 
 // round is the lists of a clock. The zero round has none: its task is alone.
 type round struct {
@@ -56,7 +62,7 @@ func (r round) enter(b int) *list {
 	if l.clock != r.clock {
 		l.clock, l.rows = r.clock, l.rows[:0]
 		for i := range l.start {
-			l.start[i] = -1
+			l.start[i] = listUnknown
 		}
 	}
 	return l
@@ -68,20 +74,28 @@ func (l *list) leave() {
 	}
 }
 
-// row returns the packed topics of a word, by its number in the partition; part has the partition's counts.
-func (l *list) row(w *space, part []int32, word int) []uint32 {
+// row returns the packed topics of a word, by its number in the partition, unless the word is dense; part has the
+// partition's counts.
+func (l *list) row(w *space, part []int32, word int) (row []uint32, dense bool) {
 	if l.start == nil {
 		words := len(part) / (w.p.width * w.p.chunks)
 		l.start, l.size = make([]int32, words), make([]int32, words)
 		for i := range l.start {
-			l.start[i] = -1
+			l.start[i] = listUnknown
+		}
+	}
+	if l.start[word] == listUnknown {
+		if found := w.found.find(w.p.countsOf(part, word)); w.p.isDense(found) {
+			l.start[word] = listDense
+		} else {
+			at := int32(len(l.rows))
+			l.rows = pack(l.rows, found, w.p.bits)
+			l.start[word], l.size[word] = at, int32(len(l.rows))-at
 		}
 	}
 	at := l.start[word]
-	if at < 0 {
-		at = int32(len(l.rows))
-		l.rows = pack(l.rows, w.found.find(w.p.countsOf(part, word)), w.p.bits)
-		l.start[word], l.size[word] = at, int32(len(l.rows))-at
+	if at == listDense {
+		return nil, true
 	}
-	return l.rows[at : at+l.size[word]]
+	return l.rows[at : at+l.size[word]], false
 }

@@ -33,18 +33,32 @@ func TestTasksShareTheirLists(t *testing.T) {
 		}
 		return m
 	}
-	load := func(m *memory, u *portion, r round) *sparse {
+	load := func(m *memory, u *portion, r round) *space {
 		w := &space{p: p}
 		w.loadSparse(m, u, r)
-		return &w.sparse
+		return w
 	}
-	alike := func(a, b *sparse) bool {
+	packedAlike := func(one, other *space) bool {
+		a, b := &one.sparse, &other.sparse
 		for j := range a.start {
 			if !slices.Equal(a.rows[a.start[j]:a.start[j]+a.size[j]], b.rows[b.start[j]:b.start[j]+b.size[j]]) {
 				return false
 			}
 		}
+		for j := range a.start {
+			if (one.dense.Counts(int32(j)) == nil) != (other.dense.Counts(int32(j)) == nil) {
+				return false
+			}
+		}
 		return len(a.rows) == len(b.rows) && slices.Equal(a.start, b.start)
+	}
+	alike := func(one, other *space) bool {
+		for j := range one.sparse.start {
+			if !slices.Equal(one.dense.Counts(int32(j)), other.dense.Counts(int32(j))) {
+				return false
+			}
+		}
+		return packedAlike(one, other)
 	}
 	first, other := made(), made()
 	for clock, m := range []*memory{first, other, first} {
@@ -63,8 +77,17 @@ func TestTasksShareTheirLists(t *testing.T) {
 	if alike(load(other, u, round{}), load(first, u, round{})) {
 		t.Fatal("two tables that have the same counts tell nothing")
 	}
-	if !alike(load(other, u, p.round(2)), load(first, u, round{})) {
+	if !packedAlike(load(other, u, p.round(2)), load(first, u, round{})) {
 		t.Error("a task packs what another of its clock has packed")
+	}
+	w, dense := load(first, u, round{}), 0
+	for j := range u.words {
+		if w.dense.Counts(int32(j)) != nil {
+			dense++
+		}
+	}
+	if dense == 0 || dense == len(u.words) {
+		t.Fatalf("%d of %d words are dense, which tells half", dense, len(u.words))
 	}
 	one := problemOf(t, app.Input{Data: set, Seed: 3, Staleness: new(int), Settings: map[string]string{"topics": "5"}})
 	if one.round(1).lists == nil {

@@ -1,5 +1,7 @@
 package lda
 
+import "bellows/app/lda/internal/alias"
+
 // mh is Metropolis-Hastings in the manner of LightLDA (Yuan et al. 2015, §3): a topic is proposed
 // from the document's part of the distribution, then from the word's, and each is accepted so that
 // the chain keeps p(k) ∝ (n_dk+α_k)(n_kw+β)/(n_k+Vβ). Neither costs more for more topics.
@@ -9,16 +11,16 @@ package lda
 // token in hand, as in WarpLDA (Chen et al. 2016, §4), so that no row is copied or kept up to date;
 // n_dk and n_k are.
 type mh struct {
-	words  aliases
-	topics topicsOf  // of the portion's words, with the weights of their tables
-	sum    []float32 // of each word's weights
-	counts [][]int32 // of each word, by topic, as pulled
-	inv    []float32 // 1 / (n_k+Vβ) at the start
-	smooth aliases   // of β/(n_k+Vβ)
-	rest   float32   // its sum
-	prior  aliases   // of α
-	names  []uint16  // all topics
-	weight []float32 // scratch
+	words  alias.Tables
+	topics topicsOf     // of the portion's words, with the weights of their tables
+	sum    []float32    // of each word's weights
+	counts [][]int32    // of each word, by topic, as pulled
+	inv    []float32    // 1 / (n_k+Vβ) at the start
+	smooth alias.Tables // of β/(n_k+Vβ)
+	rest   float32      // its sum
+	prior  alias.Tables // of α
+	names  []uint16     // all topics
+	weight []float32    // scratch
 }
 
 // mhCycles is how often both proposals are made for a token: with one, a sweep costs half and mixes less than half as
@@ -36,19 +38,19 @@ func (w *space) loadMH(t source, u *portion) {
 		}
 	}
 	copy(x.inv, w.inv)
-	x.smooth.slots, x.prior.slots, x.words.slots = x.smooth.slots[:0], x.prior.slots[:0], x.words.slots[:0]
+	x.smooth.Slots, x.prior.Slots, x.words.Slots = x.smooth.Slots[:0], x.prior.Slots[:0], x.words.Slots[:0]
 	copy(x.weight, w.alpha)
-	x.prior.add(x.names, x.weight)
+	x.prior.Add(x.names, x.weight)
 	for i, v := range x.inv {
 		x.weight[i] = v * float32(w.p.beta)
 	}
-	x.rest = x.smooth.add(x.names, x.weight)
+	x.rest = x.smooth.Add(x.names, x.weight)
 
 	x.sum, x.counts = reserve(x.sum, len(u.words)), reserve(x.counts, len(u.words))
 	x.topics.reset()
 	w.p.eachWord(t, wordTable, u.words, func(j int, counts []int32) {
 		x.topics.add(w.found.find(counts), x.inv)
-		x.sum[j] = x.words.add(x.topics.lookup(int32(j)))
+		x.sum[j] = x.words.Add(x.topics.lookup(int32(j)))
 		x.counts[j] = counts
 	})
 }
@@ -75,7 +77,7 @@ func (w *space) sampleMH(tokens, z []int32, rng stream) {
 			if at := float32(uint32(r>>32)>>8) * (1.0 / (1 << 24)) * all; at < length {
 				to = z[min(int(at), len(z)-1)]
 			} else {
-				to = pick(x.prior.slots, rng.next())
+				to = alias.Pick(x.prior.Slots, rng.next())
 			}
 			if to != k {
 				next := w.phi(counts, to, old, beta)
@@ -121,9 +123,9 @@ func (w *space) proposeWord(word, old, k int32, rng *stream) int32 {
 	for range proposalsMost {
 		r := rng.next()
 		if float32(uint32(r)>>8)*(1.0/(1<<24))*(x.sum[word]+x.rest) >= x.sum[word] {
-			return pick(x.smooth.slots, rng.next())
+			return alias.Pick(x.smooth.Slots, rng.next())
 		}
-		to := pick(x.words.slots[x.topics.start[word]:x.topics.start[word+1]], rng.next())
+		to := alias.Pick(x.words.Slots[x.topics.start[word]:x.topics.start[word+1]], rng.next())
 		if to != old || (r>>32)*uint64(own)>>32 != 0 {
 			return to
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"bellows/app/epochs"
+	"bellows/app/lda/internal/dirichlet"
 	"bellows/train"
 )
 
@@ -72,7 +73,7 @@ func number(b bool) float64 {
 // Score implements epochs.Policy: α, after it has learned from the statistics of the sweep.
 func (k *policy) Score(p *epochs.Progress, trained []float64) []float64 {
 	if k.p.learns(p.Epoch) {
-		learn(k.alpha, trained)
+		dirichlet.Learn(k.alpha, trained)
 	}
 	if k.ending {
 		k.samples++

@@ -6,6 +6,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/lda/internal/dirichlet"
 	"bellows/data"
 	"bellows/table"
 	"bellows/train"
@@ -161,6 +162,7 @@ func TestRowsFollowTheirTokens(t *testing.T) {
 		}
 		docs = append(docs, d)
 	}
+	dense := 0
 	for _, topics := range []string{"5", "64", "200"} {
 		p := problemOf(t, app.Input{Data: setOf(docs, 30), Seed: 1, Settings: map[string]string{"topics": topics, "splits": "1"}})
 		u := &p.portions[0]
@@ -195,6 +197,10 @@ func TestRowsFollowTheirTokens(t *testing.T) {
 			for _, v := range x.rows[x.start[j] : x.start[j]+x.size[j]] {
 				got[v&(1<<p.bits-1)] += int32(v >> p.bits)
 			}
+			for k, n := range w.dense.Counts(int32(j)) {
+				dense++
+				got[k] += int32(n)
+			}
 			for k, n := range want[int(word)*stride : (int(word)+1)*stride] {
 				if got[k] != n {
 					t.Fatalf("topics=%s: word %d has %d tokens in topic %d, not %d", topics, word, got[k], k, n)
@@ -206,6 +212,9 @@ func TestRowsFollowTheirTokens(t *testing.T) {
 				t.Fatalf("%d tokens of topic %d left behind", n, k)
 			}
 		}
+	}
+	if dense == 0 {
+		t.Error("no word is dense at 200 topics")
 	}
 }
 
@@ -236,50 +245,6 @@ func TestFinderFindsEveryCount(t *testing.T) {
 	}
 }
 
-func TestAliasTablesDrawByWeight(t *testing.T) {
-	t.Parallel()
-	var a aliases
-	a.add([]uint16{9}, []float32{4})
-	from := len(a.slots)
-	topics, weights := []uint16{2, 5, 7, 11, 12}, []float32{1, 0, 6, 2.5, 0.5}
-	want := map[int32]float64{2: 0.1, 7: 0.6, 11: 0.25, 12: 0.05}
-	if sum := a.add(topics, weights); math.Abs(float64(sum)-10) > 1e-5 {
-		t.Errorf("sum %v", sum)
-	}
-	seen, rng := map[int32]float64{}, newStream(5, 0, 0, 0)
-	const draws = 100000
-	for range draws {
-		seen[pick(a.slots[from:], rng.next())] += 1.0 / draws
-	}
-	for k, q := range want {
-		if math.Abs(seen[k]-q) > 0.01 {
-			t.Errorf("topic %d was drawn with %.3f, not %.3f", k, seen[k], q)
-		}
-	}
-	if seen[5] != 0 || pick(a.slots[:from], rng.next()) != 9 {
-		t.Error("a topic without weight was drawn")
-	}
-}
-
-func TestDigamma(t *testing.T) {
-	t.Parallel()
-	const euler = 0.5772156649015329
-	for x, want := range map[float64]float64{1: -euler, 2: 1 - euler, 0.5: -euler - 2*math.Ln2, 10: 2.251752589066721} {
-		if got := digamma(x); math.Abs(got-want) > 1e-8 {
-			t.Errorf("ψ(%v) is %v, not %v", x, got, want)
-		}
-	}
-	for _, a := range []float64{0.01, 1, 30} {
-		sum := 0.0
-		for n := range 60 {
-			if got := rising(a, n); math.Abs(got-sum) > 1e-7*math.Max(1, sum) {
-				t.Errorf("rising(%v, %d) is %v, not %v", a, n, got, sum)
-			}
-			sum += 1 / (a + float64(n))
-		}
-	}
-}
-
 // Documents of a Dirichlet with other weights teach α them.
 func TestAlphaLearnsWhatMadeTheDocuments(t *testing.T) {
 	t.Parallel()
@@ -304,11 +269,11 @@ func TestAlphaLearnsWhatMadeTheDocuments(t *testing.T) {
 		stats := make([]float64, 4)
 		for _, n := range docs {
 			for k, c := range n {
-				stats[k] += rising(alpha[k], c)
+				stats[k] += dirichlet.Rising(alpha[k], c)
 			}
-			stats[3] += rising(alpha[0]+alpha[1]+alpha[2], 50)
+			stats[3] += dirichlet.Rising(alpha[0]+alpha[1]+alpha[2], 50)
 		}
-		learn(alpha, stats)
+		dirichlet.Learn(alpha, stats)
 	}
 	for k, a := range alpha {
 		if math.Abs(a-want[k]) > 0.1*want[k] {

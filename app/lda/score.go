@@ -7,6 +7,7 @@ import (
 	"bellows/data"
 	"bellows/table"
 	"bellows/train"
+	"bellows/vec"
 
 	"bellows/app"
 )
@@ -182,16 +183,51 @@ type scoring struct {
 	next     []float32
 	tally    []int32 // tokens of the document by word
 	touched  []int32
+
+	// Words of many topics, which words has without any. Empty where there can be none.
+	many  [][]int32 // their counts in all topics, by word; nil for the others
+	share []float32 // (n_dk + α_k) / (n_k + Vβ), as theta is
+	gain  []float32 // what these words add to n_dk, times n_k + Vβ
+	sums  []float32
 }
 
 func (x *scoring) begin(alpha, inv []float32, alphaSum, beta float64) {
 	x.alpha, x.inv, x.alphaSum, x.beta = alpha, inv, alphaSum, float32(beta)
 	x.theta, x.next = reserve(x.theta, len(alpha)), reserve(x.next, len(alpha))
 	x.words.reset()
+	x.many, x.share, x.gain = x.many[:0], x.share[:0], x.gain[:0]
+}
+
+// widen readies the scoring for words with all their counts, so many to a word.
+func (x *scoring) widen(stride int) {
+	x.share, x.gain, x.sums = reserve(x.share, stride), reserve(x.gain, stride), reserve(x.sums, stride/vec.CountBlock)
+	clear(x.share)
+}
+
+// addWord appends a word: its topics, or all its counts if it has many.
+func (x *scoring) addWord(word present, counts []int32, many bool) {
+	if many {
+		x.words.put(nil, nil)
+	} else {
+		x.words.add(word, x.inv)
+		counts = nil
+	}
+	x.many = append(x.many, counts)
+}
+
+// countsOf returns the counts of a word of many topics, and nil for another.
+func (x *scoring) countsOf(word int32) []int32 {
+	if len(x.many) == 0 {
+		return nil
+	}
+	return x.many[word]
 }
 
 // likelihood returns Σ_k (n_dk+α_k) φ_kw; floor is that of a word without counts.
 func (x *scoring) likelihood(word int32, floor float32) float32 {
+	if counts := x.countsOf(word); counts != nil {
+		return vec.CountSums(x.share, counts, x.beta, x.sums)
+	}
 	topic, weight := x.words.lookup(word)
 	var a, b float32
 	for len(topic) >= 2 && len(weight) >= 2 {
@@ -205,8 +241,13 @@ func (x *scoring) likelihood(word int32, floor float32) float32 {
 	return a + b + floor
 }
 
-// floor returns β Σ_k (n_dk+α_k)/(n_k+Vβ), the part that every word has.
+// floor returns β Σ_k (n_dk+α_k)/(n_k+Vβ), the part that every word has, and makes share follow theta.
 func (x *scoring) floor() float32 {
+	if len(x.share) > 0 {
+		for k, t := range x.theta {
+			x.share[k] = t * x.inv[k]
+		}
+	}
 	sum := float32(0)
 	for k, t := range x.theta {
 		sum += t * x.inv[k]
@@ -228,16 +269,24 @@ func (x *scoring) fold(word, count []int32) (tokens float64) {
 		floor := x.floor()
 		common := float32(0)
 		clear(x.next)
+		clear(x.gain)
 		for i, w := range word {
 			if count[i] == 0 {
 				continue
 			}
 			r := float32(count[i]) / x.likelihood(w, floor)
 			common += r
+			if counts := x.countsOf(w); counts != nil {
+				vec.AxpyCounts(r, counts, x.gain)
+				continue
+			}
 			topic, weight := x.words.lookup(w)
 			for j, k := range topic {
 				x.next[k] += r * weight[j]
 			}
+		}
+		for k, v := range x.gain[:min(len(x.gain), len(x.next))] {
+			x.next[k] += v * x.inv[k]
 		}
 		common *= x.beta
 		for k, n := range x.next {
@@ -280,7 +329,13 @@ func (e *executor) score(t *train.Task, w *space, split int) {
 	w.smooth(beta)
 	x := &w.score
 	x.begin(w.alpha, w.inv, w.alphaSum, beta)
-	e.p.eachWord(t, words, b.words, func(_ int, counts []int32) { x.words.add(w.found.find(counts), w.inv) })
+	if e.p.chunks > 1 {
+		x.widen(e.p.stride())
+	}
+	e.p.eachWord(t, words, b.words, func(_ int, counts []int32) {
+		found := w.found.find(counts)
+		x.addWord(found, counts[:e.p.stride()], e.p.hasMany(found))
+	})
 	var held, test, trained float64
 	for _, d := range b.held {
 		held += x.completed(d)

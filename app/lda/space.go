@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"bellows"
+	"bellows/app/lda/internal/dense"
 	"bellows/table"
 	"bellows/train"
 )
@@ -42,6 +43,7 @@ type space struct {
 
 	found  finder
 	sparse sparse
+	dense  dense.Rows
 	mh     mh
 	score  scoring
 }
@@ -206,8 +208,37 @@ func (p *problem) eachPart(t source, tab train.Table, words []int32, f func(b, f
 // firstWord returns the first word in a partition of the word table.
 func (p *problem) firstWord(b int) int { return int(p.bounds[b]) / p.chunks }
 
+// stride returns the number of counts in all rows of a word. The last ones may belong to no topic, and are 0.
+func (p *problem) stride() int { return p.width * p.chunks }
+
+// denseTopics is how many topics for each row of the word table make a word dense: the kernel takes as long for a row as
+// a walk takes for so many topics.
+const denseTopics = 3
+
+// hasMany reports whether a word has so many topics that a kernel over all is faster than a walk over these.
+func (p *problem) hasMany(word present) bool {
+	return p.chunks > 1 && len(word.topic) >= denseTopics*p.chunks
+}
+
+// isDense reports whether the topics of a word are drawn from all topics. The counts of a word add up to its tokens,
+// which do not change.
+func (p *problem) isDense(word present) bool {
+	if !p.hasMany(word) {
+		return false
+	}
+	tokens := int64(0)
+	for _, n := range word.count {
+		tokens += int64(n)
+	}
+	return tokens <= dense.TokensMost
+}
+
 // countsOf returns the counts of a word, by its number in its partition.
 func (p *problem) countsOf(part []int32, word int) []int32 {
-	at := word * p.width * p.chunks
-	return part[at : at+p.topics]
+	return p.rowsOf(part, word)[:p.topics]
+}
+
+// rowsOf returns the counts in all rows of a word, by its number in its partition.
+func (p *problem) rowsOf(part []int32, word int) []int32 {
+	return part[word*p.stride():][:p.stride()]
 }

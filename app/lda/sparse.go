@@ -3,6 +3,8 @@ package lda
 import (
 	"math/bits"
 	"slices"
+
+	"bellows/app/lda/internal/dirichlet"
 )
 
 // sparse is SparseLDA (Yao, Mimno and McCallum 2009): the probability of a topic falls into three sums,
@@ -30,7 +32,9 @@ func reachOf(has, tokens, topics int) int { return min(topics, has+tokens) }
 // loadSparse packs the counts of the portion's words, or copies them from the lists that the tasks of a round share.
 func (w *space) loadSparse(t source, u *portion, shared round) {
 	x := &w.sparse
-	x.coef = reserve(x.coef, w.p.topics)
+	x.coef = reserve(x.coef, w.p.stride())
+	clear(x.coef[w.p.topics:])
+	w.dense.Begin(len(u.words), w.p.stride())
 	x.start, x.size = reserve(x.start, len(u.words)), reserve(x.size, len(u.words))
 	x.rows, x.lost = x.rows[:0], false
 	x.s = 0
@@ -42,18 +46,32 @@ func (w *space) loadSparse(t source, u *portion, shared round) {
 		list := shared.enter(b)
 		defer list.leave()
 		for j := from; j < end; j++ {
-			at, word := len(x.rows), int(u.words[j])-w.p.firstWord(b)
-			if list == nil {
-				x.rows = pack(x.rows, w.found.find(w.p.countsOf(part, word)), w.p.bits)
-			} else {
-				x.rows = append(x.rows, list.row(w, part, word)...)
-			}
+			at, word, dense := len(x.rows), int(u.words[j])-w.p.firstWord(b), false
+			x.rows, dense = w.appendRow(x.rows, list, part, word)
 			size := len(x.rows) - at
 			x.start[j], x.size[j] = int32(at), int32(size)
+			if dense {
+				w.dense.Add(j, w.p.rowsOf(part, word))
+				continue
+			}
 			reach := reachOf(size, int(u.count[j]), w.p.topics)
 			x.rows = slices.Grow(x.rows, reach)[:at+reach]
 		}
 	})
+}
+
+// appendRow appends the packed topics of a word, by its number in its partition, unless the word is dense. A task without
+// a list packs its words alone.
+func (w *space) appendRow(rows []uint32, shared *list, part []int32, word int) (all []uint32, dense bool) {
+	if shared != nil {
+		row, dense := shared.row(w, part, word)
+		return append(rows, row...), dense
+	}
+	found := w.found.find(w.p.countsOf(part, word))
+	if w.p.isDense(found) {
+		return rows, true
+	}
+	return pack(rows, found, w.p.bits), false
 }
 
 // pack appends the topics of a word, those of larger counts before those of counts with fewer bits.
@@ -91,7 +109,6 @@ func (w *space) sampleSparse(tokens, z []int32, rng stream) {
 	x.r = r
 	for i, word := range tokens {
 		old := z[i]
-		row := x.rows[x.start[word] : x.start[word]+x.size[word]]
 
 		// Take the token out, but for its word's row.
 		s, r, inv, coef, n := x.s, x.r, w.inv[old], x.coef[old], w.ndt[old]
@@ -102,8 +119,14 @@ func (w *space) sampleSparse(tokens, z []int32, rng stream) {
 		own := (float32(n-1) + w.alpha[old]) * invOut
 		x.coef[old] = own
 
-		q := max(0, rowSum(row, x.coef, w.p.bits)-own)
-		k := w.draw(row, old, q, rng.uniform())
+		counts, k := w.dense.Counts(word), int32(0)
+		if counts != nil {
+			k = w.dense.Draw(x.coef, counts, beta, old, own, float32(rng.uniform()))
+		} else {
+			row := x.rows[x.start[word] : x.start[word]+x.size[word]]
+			q := max(0, rowSum(row, x.coef, w.p.bits)-own)
+			k = w.draw(row, old, q, rng.uniform())
+		}
 		if k == old {
 			x.s, x.r, w.inv[old], x.coef[old], w.ndt[old] = s, r, inv, coef, n
 			continue
@@ -111,7 +134,12 @@ func (w *space) sampleSparse(tokens, z []int32, rng stream) {
 		w.total[old]--
 		z[i] = k
 		w.join(k, beta, betaSum)
-		x.shift(word, old, k, w.p.bits)
+		if counts != nil {
+			counts[old]--
+			counts[k]++
+		} else {
+			x.shift(word, old, k, w.p.bits)
+		}
 		w.change(word, old, k)
 	}
 	for _, k := range w.present {
@@ -272,11 +300,11 @@ func (w *space) meet(k int32) {
 func (w *space) leave(learn bool, tokens int) {
 	for _, k := range w.present {
 		if learn {
-			w.stats[k] += rising(float64(w.alpha[k]), int(w.ndt[k]))
+			w.stats[k] += dirichlet.Rising(float64(w.alpha[k]), int(w.ndt[k]))
 		}
 		w.ndt[k] = 0
 	}
 	if learn {
-		w.stats[len(w.stats)-1] += rising(w.alphaSum, tokens)
+		w.stats[len(w.stats)-1] += dirichlet.Rising(w.alphaSum, tokens)
 	}
 }
