@@ -16,8 +16,8 @@ const fourShare = 32
 // block has a bit for each of blockRows consecutive rows.
 type block [blockRows / 64]uint64
 
-// mark marks those rows of an ascending list that are not before the row first, which begins the block, and returns
-// how many are before it.
+// mark marks the rows of an ascending list from the row first on, which begins the block. It returns
+// how many rows are before it.
 func (m *block) mark(ids []uint32, first uint32) int {
 	i := len(ids)
 	for i > 0 && ids[i-1] >= first {
@@ -84,10 +84,10 @@ func unionRows(ids [4][]uint32) (n int) {
 // mergeFour adds three ascending lists to b, which is one, as MergeThree does: o to b, q to p, and what they are to b.
 // It changes p.
 //
-// It marks the rows of a block in a bit set for each list, so that each row's place in the sum is a count of bits, and
-// no step depends on a comparison of two lists, which a processor cannot predict. It works from the last block to the
-// first, where there is room in b's own memory. (Rejected: three merges of two lists each, which copy most rows twice
-// and take three times as long: BenchmarkMergeFour.)
+// It marks the rows of a block in a bit set for each list. Each row's place in the sum is then a count of bits. No step
+// depends on a comparison of two lists, which a processor cannot predict. It works from the last block to the
+// first, where there is room in b's own memory. Rejected: three merges of two lists each, which copy most rows twice
+// (BenchmarkMergeFour).
 func mergeFour(b, o, p, q *Buffer) {
 	w, n := b.width, len(b.ids)
 	all := unionRows([4][]uint32{b.ids, o.ids, p.ids, q.ids})
