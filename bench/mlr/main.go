@@ -8,6 +8,9 @@
 // Bösen's are of its own softmax regression on images of this shape, with 30 clocks an epoch. How many times as many samples we visit with as many clocks
 // is given with them (--only bosen), and is a figure of two days: on another machine than the recorded one it says little.
 //
+// --only wide races the whole command on rows of few out of millions of features against LIBLINEAR's, named by
+// --liblinear (Debian's liblinear-tools has /usr/bin/liblinear-train).
+//
 // What is equal is told apart: kernel-equal rows race the bare arithmetic of a mini-batch loop, system-level rows race
 // whole training as a user starts it.
 package main
@@ -43,16 +46,17 @@ func main() {
 	dir := flag.String("data", "", "folder with MNIST, 20news, letter, dna (default: made from a seed)")
 	python := flag.String("python", "/usr/bin/python3", "interpreter with torch and sklearn")
 	vw := flag.String("vw", "", "path of Vowpal Wabbit's vw")
-	only := flag.String("only", "", "one part: digits, bosen, text or tables")
+	only := flag.String("only", "", "one part: digits, bosen, text, tables or wide")
+	liblinear := flag.String("liblinear", "", "path of LIBLINEAR's train, for --only wide")
 	pair.Main(3, 7, func(p *pair.Bench) {
 		p.Header("mlr: kernels %s, against PyTorch, scikit-learn, Vowpal Wabbit and Bösen", vec.Kernels())
-		b := &bench{Bench: p, shelf: sets.Open(*dir), vw: *vw, slots: min(2, runtime.NumCPU())}
+		b := &bench{Bench: p, shelf: sets.Open(*dir), vw: *vw, liblinear: *liblinear, slots: min(2, runtime.NumCPU())}
 		defer b.shelf.Close()
 		var err error
 		if b.peer, err = p.Python("python", *python, peerSource, "python3-torch and python3-sklearn"); err != nil {
 			b.Note("no peer: %v", err)
 		}
-		b.Parts(*only, pair.Part{Name: "digits", Run: b.digits}, pair.Part{Name: "bosen", Run: b.bosen}, pair.Part{Name: "text", Run: b.text}, pair.Part{Name: "tables", Run: b.tables})
+		b.Parts(*only, pair.Part{Name: "digits", Run: b.digits}, pair.Part{Name: "bosen", Run: b.bosen}, pair.Part{Name: "text", Run: b.text}, pair.Part{Name: "tables", Run: b.tables}, pair.Part{Name: "wide", Run: b.wide})
 		if b.peer != nil {
 			pair.Check(b.peer.Close())
 		}
@@ -66,6 +70,8 @@ type bench struct {
 	peer  *pair.Child // nil: none
 	vw    string      // empty: none
 	slots int
+
+	liblinear string // empty: none
 }
 
 // asks puts a request to the peer. A library that it lacks loses us the peer, not the run.
