@@ -137,7 +137,7 @@ func (g *Giver) Cut(commit bellows.CommitNumber) {
 func (g *Giver) RecordNumber() bellows.CommitNumber { return g.commit }
 
 // Begin begins to give a partition away: its table, as it was at the record of the cut, the image that the driver has
-// kept, if kept says so, and the deltas that are gathered for open clocks, which become the giver's own. If still is
+// kept, if kept says so, and the deltas that are gathered for open clocks, which the giver owns from then on. If still is
 // true, nothing writes to the table. Another cut does not refer to a partition with such deltas as unchanged.
 func (g *Giver) Begin(ref bellows.PartitionRef, m *Mark, t *store.Partition, still, kept bool, image *store.Image,
 	gathered []store.Gathered,

@@ -35,7 +35,7 @@ func (c *Client) takeRoute(m *wire.Route, fx *Effects) {
 			next, err = next.Next(m.Changes[i])
 		}
 	case m.Version < next.Version() || m.Begin.Commit < c.told && !planted.On("told-more-overlooked"):
-		c.giveUp(fx, "the controller of now knows %d records and route %d, and the one before has told of %d and route %d: "+
+		c.giveUp(fx, "the current controller knows %d records and route %d, the previous one reported %d and route %d: "+
 			"a decision is lost", m.Begin.Commit, m.Version, c.told, next.Version())
 		return
 	default:
@@ -122,8 +122,8 @@ func (c *Client) takeStale(m *wire.Stale, from wire.Address, fx *Effects) {
 	c.startQueued(fx)
 }
 
-// setBarriers marks the partitions of tables whose clocks become visible as a whole. A driver may change a table's
-// staleness while no task is out (coord.Dispatcher.SetStaleness), so that tasks look at the marks without a lock.
+// setBarriers marks the partitions of tables with clocks that become visible as a whole. A driver may change a table's
+// staleness only while no task is out (coord.Dispatcher.SetStaleness), so tasks read the marks without a lock.
 func (c *Client) setBarriers() {
 	c.barriers = false
 	for i := range c.partitions {

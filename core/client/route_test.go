@@ -321,7 +321,7 @@ func TestRouteWithoutRecordEndsJob(t *testing.T) {
 	recorded := r.Route
 	r.announce(r.addLane)
 	d.deliver(controller, &wire.Route{Version: recorded.Version(), Changes: recorded.Whole(), Begin: &wire.Begin{Complete: make([]bellows.Clock, 2), Staleness: []int32{0, -1}}})
-	d.expect("the controller: failed: the controller of now knows 0 records and route 0, and the one before has told of 0 and route 1: a decision is lost")
+	d.expect("the controller: failed: the current controller knows 0 records and route 0, the previous one reported 0 and route 1: a decision is lost")
 }
 
 // TestMissingRecordEndsJob lets another controller know fewer records than a dispatch of the previous one has named:
@@ -331,7 +331,7 @@ func TestMissingRecordEndsJob(t *testing.T) {
 	r := newRoads(d)
 	d.start(0, 3, 0)
 	d.deliver(controller, &wire.Route{Changes: r.Whole(), Begin: &wire.Begin{Commit: 2, Complete: make([]bellows.Clock, 2), Staleness: []int32{0, -1}}})
-	d.expect("the controller: failed: the controller of now knows 2 records and route 0, and the one before has told of 3 and route 0: a decision is lost")
+	d.expect("the controller: failed: the current controller knows 2 records and route 0, the previous one reported 3 and route 0: a decision is lost")
 }
 
 // TestRoutesThatCannotBe checks that invalid routes are protocol violations.

@@ -69,7 +69,7 @@ type Lane struct {
 	fault fault
 }
 
-// NewLane makes the lane whose address in the job is self, with its partitions filled by their initialisers, or Blank.
+// NewLane makes a lane with the address self in the job. Initialisers fill its partitions, unless they are Blank.
 func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 	cfg := config{job, opt, self}
 	if self.Node == cfg.Controller.Node {
@@ -233,7 +233,7 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	}
 }
 
-// takeAhead takes what need not wait any more, in the order in which it came. What still must is kept again by take.
+// takeAhead takes the messages that need not wait any more, in their order. take keeps the others again.
 func (l *Lane) takeAhead(out *wire.Outbox) {
 	if l.ahead.Empty() || !l.begun || l.fault.broken() {
 		return

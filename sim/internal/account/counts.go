@@ -63,7 +63,7 @@ func (l *Ledger) Closed(from wire.Address, m *wire.Counts, adopted []bellows.Con
 	l.left[from] = own
 	carried := l.carried[from]
 	if own.Sent != carried {
-		return fmt.Errorf("audit: the clients whose heir is %v sent %d row deltas less than it says", from, own.Sent-carried)
+		return fmt.Errorf("audit: the clients with the successor %v sent %d row deltas less than it counts", from, own.Sent-carried)
 	}
 	if came += carried; m.Applied+m.Dropped < came || m.Applied+m.Dropped > came+late {
 		return fmt.Errorf("audit: %d row deltas came to %v; it applied %d and dropped %d", came, from, m.Applied, m.Dropped)
