@@ -94,7 +94,7 @@ func (w *world) loseProcess(n *node) {
 		w.Violated("P1: it was told what counts by record %d, and no lane has more than %d", w.failover.Told, last)
 	}
 	w.faults.ends.Expect("the job cannot be recovered: the controller before has told")
-	w.faults.ends.Expect("the controller of now knows")
+	w.faults.ends.Expect("the current controller knows")
 	w.failover.Another = true
 	w.failover.Epochs.Again()
 	w.follow()

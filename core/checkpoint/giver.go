@@ -136,9 +136,9 @@ func (g *Giver) Cut(commit bellows.CommitNumber) {
 // RecordNumber returns the record of the cut that the lane gives away; 0: none.
 func (g *Giver) RecordNumber() bellows.CommitNumber { return g.commit }
 
-// Begin begins to give a partition away: its table, as it was at the record of the cut, the image that the driver has
-// kept, if kept says so, and the deltas that are gathered for open clocks, which the giver owns from then on. If still is
-// true, nothing writes to the table. Another cut does not refer to a partition with such deltas as unchanged.
+// Begin starts to give a partition away: its table in the state of the cut's record, the image that the driver has kept
+// (if kept), and the deltas that are gathered for open clocks, which the giver owns from then on. If still, nothing
+// writes to the table. Another cut does not refer to a partition with such deltas as unchanged.
 func (g *Giver) Begin(ref bellows.PartitionRef, m *Mark, t *store.Partition, still, kept bool, image *store.Image,
 	gathered []store.Gathered,
 ) {
