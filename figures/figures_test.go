@@ -17,7 +17,7 @@ func TestFigures(t *testing.T) {
 		figures.Number(0.00099): "0.00099", figures.Number(2.5e-8): "2.5e-08", figures.Number(-9.8671776260e10): "-9.87e+10", figures.Number(math.NaN()): "-",
 		figures.Value("nonzero", 123): "123", figures.Value("unknown_features", 0): "0", figures.Value("nonzero", 2.5): "2.5000", figures.Value("nonzero", 4e9): "4e+09", figures.Value("nonzero", math.NaN()): "-",
 		figures.Value("test_rmse", 2): "2.0000",
-		figures.Remaining(0.2):             "1 s", figures.Remaining(2.1): "3 s", figures.Remaining(85): "85 s", figures.Remaining(110): "2 min", figures.Remaining(9000): "2.5 h", figures.Remaining(math.Inf(1)): "-",
+		figures.Remaining(0.2):        "1 s", figures.Remaining(2.1): "3 s", figures.Remaining(85): "85 s", figures.Remaining(110): "2 min", figures.Remaining(9000): "2.5 h", figures.Remaining(math.Inf(1)): "-",
 		figures.Duration(0.00412): "0.0041", figures.Duration(0.0412): "0.041", figures.Duration(0.61): "0.61", figures.Duration(12.34): "12.3",
 		figures.Bytes(12): "12 bytes", figures.Bytes(1536): "1.5 KiB", figures.Bytes(3 << 30): "3.0 GiB",
 		figures.Metric("test_rmse"): "test RMSE", figures.Metric("train_loglik_per_token"): "train log-likelihood per token", figures.Metric("odd_one"): "odd one",
