@@ -101,6 +101,79 @@ func receiverName(fn *ast.FuncDecl) string {
 	return ""
 }
 
+// The story of a push is the one that a newcomer reads first. Its text is between these two titles.
+const (
+	pushStory = "**A push.**"
+	nextStory = "**A commit.**"
+
+	pushFunctionsMax = 25
+	pushFilesMax     = 12
+)
+
+var pushFigures = regexp.MustCompile(`(\d+) functions of (\d+) files`)
+
+// TestPushEntersEachRoomOnce counts the functions of the story of a push, and the files in which they are. An arrow between
+// two packages enters the second: each package is entered by one arrow.
+func TestPushEntersEachRoomOnce(t *testing.T) {
+	t.Parallel()
+	fsys := os.DirFS(".")
+	tr, err := load(fsys, house{rooms: rooms, edges: edges})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, story, _ := strings.Cut(read(fsys, storyPage), pushStory)
+	story, _, _ = strings.Cut(story, nextStory)
+	functions, files, entries := storyFigures(tr, story)
+	if functions > pushFunctionsMax || files > pushFilesMax {
+		t.Errorf("a push is %d functions of %d files, more than %d of %d", functions, files, pushFunctionsMax, pushFilesMax)
+	}
+	if want := fmt.Sprintf("%d functions of %d files", functions, files); pushFigures.FindString(story) != want {
+		t.Errorf("%s: it says %q, not %q", storyPage, pushFigures.FindString(story), want)
+	}
+	for room, by := range entries {
+		if len(by) > 1 {
+			t.Errorf("%s: a push enters %s %d times: %v", storyPage, room, len(by), by)
+		}
+	}
+}
+
+// storyFigures counts the functions that a story names and their files, and returns by package the arrows that enter it.
+func storyFigures(tr *tree, story string) (functions, files int, entries map[string][]string) {
+	fileOf, named, in := filesByName(tr), map[string]bool{}, map[string]bool{}
+	for _, n := range storyName.FindAllStringSubmatch(story, -1) {
+		if file, there := fileOf[n[1]]; there {
+			named[n[1]], in[file] = true, true
+		}
+	}
+	entries = map[string][]string{}
+	for _, chain := range storyChain.FindAllString(story, -1) {
+		before := ""
+		for _, n := range storyName.FindAllStringSubmatch(chain, -1) {
+			name := n[1]
+			from, _, _ := strings.Cut(before, ".")
+			to, _, _ := strings.Cut(name, ".")
+			if arrow := before + " → " + name; before != "" && from != to && !slices.Contains(entries[to], arrow) {
+				entries[to] = append(entries[to], arrow)
+			}
+			before = name
+		}
+	}
+	return len(named), len(in), entries
+}
+
+// filesByName returns the file of each function of the tree, by package.Function or package.Type.Method.
+func filesByName(tr *tree) map[string]string {
+	files := map[string]string{}
+	for f := range tr.sources() {
+		for _, d := range f.syntax.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && !f.test {
+				files[f.syntax.Name.Name+"."+receiverName(fn)+fn.Name.Name] = f.name
+			}
+		}
+	}
+	return files
+}
+
 // TestStoriesAreRefused tells what is not so.
 func TestStoriesAreRefused(t *testing.T) {
 	t.Parallel()

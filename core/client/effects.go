@@ -60,6 +60,9 @@ func (c *Client) carry(fx *Effects) {
 
 // flushReady sends what nothing here can be added to, and everything if no task executes.
 func (c *Client) flushReady(fx *Effects) {
-	c.flush.Leave(c.work.Running() == c.cache.Waiting(), c.now.Route, c.flushing(fx))
+	c.flush.Leave(c.idle(), c.now.Route, c.flushing(fx))
 	c.carry(fx)
 }
+
+// idle reports whether no task executes: all that run wait.
+func (c *Client) idle() bool { return c.work.Running() == c.cache.Waiting() }

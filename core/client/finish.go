@@ -19,25 +19,21 @@ func (c *Client) Finish(t *Task, result []float64, err error, fx *Effects) {
 	c.work.End(t.Unit.Split)
 	t.arena = t.arena[:0]
 	c.cache.End(&t.reader, &fx.Outbox)
-	work := flush.Work{Unit: t.Unit, Clock: t.Unit.Items, Result: result, Summed: c.barriers, Barrier: &t.bspDeltas,
-		Stream: &t.streamDeltas}
+	work := flush.Work{Unit: t.Unit, Clock: t.Unit.Items, Result: result, Summed: c.barriers, Barrier: &t.bspDeltas}
 	if c.cfg.Units != nil && !planted.On("sum-for-each-unit") {
 		work.Clock = c.cfg.Items(t.Unit.Split, t.Unit.Clock)
 	}
-	c.flush.Finished(t.Unit.Clock)
 	if err != nil {
+		c.flush.Finished(t.Unit.Clock)
 		t.discard()
 		c.failed = true
 		c.complain(&wire.Failed{Unit: t.Unit, Reason: err.Error(), Err: err}, fx)
 		return
 	}
-	work.Leases = c.endLeases(t)
-	if kept := c.flush.Add(&work, c.now.Route, c.flushing(fx)); kept != nil {
-		t.reader.Retain(kept)
-	}
+	work.Leases, work.Stream = c.endLeases(t), t.retain()
+	c.startQueued(fx) // which may leave no task idle
+	c.flush.Finish(&work, c.idle(), c.now.Route, c.flushing(fx))
 	c.carry(fx)
-	c.startQueued(fx)
-	c.flushReady(fx)
 }
 
 // endLeases takes the exclusive leases of a task, which its flush ends. The list is valid in this step.

@@ -202,6 +202,18 @@ func (t *Task) buffer(number int) *delta.Buffer {
 	return u.Buffer(number)
 }
 
+// retain moves what the task has changed in tables without a barrier to a bundle of two users: the flush that sends it,
+// and the task's split, which lays it over its reads until it is committed. Nil: there is nothing.
+func (t *Task) retain() *delta.Bundle {
+	if len(t.streamDeltas.Touched()) == 0 {
+		return nil
+	}
+	b := t.client.pools.Bundle(&t.streamDeltas)
+	b.Keep()
+	t.reader.Retain(b)
+	return b
+}
+
 // discard forgets what a failed task changed.
 func (t *Task) discard() {
 	t.bspDeltas.Reset()

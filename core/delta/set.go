@@ -71,6 +71,13 @@ func (p *Pools) NewBundle() *Bundle {
 	return b
 }
 
+// Bundle returns a bundle with the deltas of a set, which is empty then. It has one user.
+func (p *Pools) Bundle(s *Set) *Bundle {
+	b := p.NewBundle()
+	b.Set, *s = *s, b.Set
+	return b
+}
+
 // Set is deltas for any partitions of a job: those of a task while it runs, or those that a flush sends. Its buffers
 // belong to pools, to which they return.
 type Set struct {

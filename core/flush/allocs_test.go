@@ -25,7 +25,9 @@ func TestFlushesAllocateNothing(t *testing.T) {
 			stream.Buffer(2).AddRow(1, one)
 			stream.Buffer(3).AddRow(1, one)
 			b.Finished(0)
-			kept := b.Add(&flush.Work{Result: one64, Summed: true, Barrier: &barrier, Stream: &stream}, b.route, &b.fx)
+			kept := b.pools.Bundle(&stream)
+			kept.Keep()
+			b.Add(&flush.Work{Result: one64, Summed: true, Barrier: &barrier, Stream: kept}, b.route, &b.fx)
 			kept.Drop() // by the split
 			b.leave(false)
 			held.Flush, committed.Flush, committed.Commit = id(seq), id(seq), bellows.CommitNumber(seq)

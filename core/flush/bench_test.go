@@ -94,11 +94,13 @@ func (b *bench) work(s bellows.SplitID, clock bellows.Clock, rows []row, leases 
 	}
 	b.Finished(clock)
 	u := bellows.Unit{Split: s, Clock: clock, Items: bellows.Range{End: 1}}
-	w := flush.Work{Unit: u, Clock: u.Items, Result: []float64{1}, Summed: true, Barrier: &barrier, Stream: &stream,
-		Leases: leases}
-	if kept := b.Add(&w, b.route, &b.fx); kept != nil {
-		b.kept = append(b.kept, kept)
+	w := flush.Work{Unit: u, Clock: u.Items, Result: []float64{1}, Summed: true, Barrier: &barrier, Leases: leases}
+	if len(stream.Touched()) > 0 {
+		w.Stream = b.pools.Bundle(&stream)
+		w.Stream.Keep()
+		b.kept = append(b.kept, w.Stream)
 	}
+	b.Add(&w, b.route, &b.fx)
 }
 
 // push lets split 0 change rows in clock 0 and the flush leave, and drops what the coordinator says.

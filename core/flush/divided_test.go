@@ -9,11 +9,11 @@ import (
 
 // unit adds the work of a unit of a divided clock of four items, which adds a value to row 0 of the BSP table.
 func (b *bench) unit(s bellows.SplitID, items bellows.Range, value float32) {
-	barrier, stream := b.pools.NewSet(), b.pools.NewSet()
+	barrier := b.pools.NewSet()
 	barrier.Buffer(0).AddRow(0, []float32{value})
 	b.Finished(0)
 	w := flush.Work{Unit: bellows.Unit{Split: s, Items: items}, Clock: bellows.Range{End: 4}, Summed: true,
-		Barrier: &barrier, Stream: &stream}
+		Barrier: &barrier}
 	b.Add(&w, b.route, &b.fx)
 }
 

@@ -13,7 +13,7 @@
 //
 //  1. names the owner of each partition: AddLane and SetOwner, at the start and after each change of the route;
 //  2. counts the units of each clock that are dispatched and not finished (Dispatched, Finished), gives the work of
-//     each task that has run to Add, and calls Leave whenever something may have become ready to be sent;
+//     each task that has run to Finish, and calls Leave whenever something else may have become ready to be sent;
 //  3. hands it what lanes and the controller say: TakeHeld, TakeFull, TakeRoom with Resend, TakeCommitted and
 //     TakeStale. An error says what cannot be, and ends the job;
 //  4. carries the effects out, in their order;

@@ -4,14 +4,13 @@ import (
 	"slices"
 
 	"bellows"
-	"bellows/core/delta"
 	"bellows/core/planted"
 	"bellows/core/route"
 	"bellows/link/wire"
 )
 
-// The way of a push: Add → accumulate; Leave → send → load → post; then, as lanes answer, TakeFull and TakeRoom
-// (backpressure), TakeHeld → done (all have voted), and TakeCommitted → close.
+// The way of a push: Finish → Add → accumulate; Finish → Leave → send → load → post; then, as lanes answer, TakeFull and
+// TakeRoom (backpressure), TakeHeld → done (all have voted), and TakeCommitted → close.
 //
 // A flush for one lane needs only that lane's vote, so its Done is part of the push and the lane sends it on when it
 // holds all (docs/decisions/0022): one hop less. The coordinator learns that it was held when it is committed. A flush
@@ -20,23 +19,28 @@ import (
 //
 // Rejected: a Done next to the pushes to several lanes, which would count before a lane without room holds its part.
 
+// Finish takes the work of a task that has run, and sends what may leave then: its unit is Finished, its work is added
+// (Add), and idle says that no task executes any more (Leave).
+func (c *Coordinator) Finish(t *Work, idle bool, r *route.Route, fx *Effects) {
+	c.Finished(t.Unit.Clock)
+	c.Add(t, r, fx)
+	c.Leave(idle, r, fx)
+}
+
 // Add takes the work of a task that has run; its unit is Finished. A task with exclusive leases is a separate flush, at
 // once: they exclude all other tasks until it is committed. Waiting work of its clock leaves before it, since the units
 // of a split count in their order (sendEarlier). A task with deltas that show with its whole clock leaves with that all
 // the same (leavesWithClock).
-//
-// It returns the deltas that the task's split lays over its reads until they are committed, and makes the split a user
-// of them; nil: none.
-func (c *Coordinator) Add(t *Work, r *route.Route, fx *Effects) (kept *delta.Bundle) {
+func (c *Coordinator) Add(t *Work, r *route.Route, fx *Effects) {
 	w := c.writeSetOf(t.Unit.Clock)
 	if len(t.Leases) == 0 || c.leavesWithClock(w, t) {
-		return c.accumulate(w, t)
+		c.accumulate(w, t)
+		return
 	}
 	c.sendEarlier(w, t.Unit.Split, r, fx)
 	one := c.newWriteSet(t.Unit.Clock)
-	kept = c.accumulate(one, t)
+	c.accumulate(one, t)
 	c.send(one, r, fx)
-	return kept
 }
 
 // sendEarlier sends a write set that has units of a split, and replaces it by an empty one: the split's next unit is a

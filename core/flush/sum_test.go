@@ -117,7 +117,8 @@ func TestTheLedgerHasWhatArrives(t *testing.T) {
 			}
 			b.dispatch(clock, 1)
 			b.Finished(clock)
-			b.Add(&flush.Work{Unit: bellows.Unit{Clock: clock}, Barrier: &barrier, Stream: &stream}, b.route, &b.fx)
+			w := flush.Work{Unit: bellows.Unit{Clock: clock}, Barrier: &barrier, Stream: b.pools.Bundle(&stream)}
+			b.Add(&w, b.route, &b.fx)
 			b.leave(false)
 			b.said()
 			m := b.sent[0]

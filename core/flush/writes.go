@@ -21,8 +21,9 @@ type Work struct {
 	Summed bool
 	// Barrier are the deltas of BSP tables.
 	Barrier *delta.Set
-	// Stream are the deltas of the other tables.
-	Stream *delta.Set
+	// Stream are the deltas of the other tables, of which the split is a user too: it lays them over its reads until
+	// they are committed. Nil: there are none.
+	Stream *delta.Bundle
 	Leases []Lease
 }
 
@@ -124,7 +125,7 @@ func (g *gatherer) Finished(clock bellows.Clock) { g.writeSetOf(clock).open-- }
 // waits for tasks of this clock, and for no longer than some task executes here (Leave; planted: clock-keeps-leases).
 // Slabs leased from other nodes stay in memory until then, so that they have a bound (Limits.Leased).
 func (g *gatherer) leavesWithClock(w *writeSet, t *Work) bool {
-	if !t.Summed || t.Unit.Items.End != t.Clock.End || len(t.Barrier.Touched()) == 0 || len(t.Stream.Touched()) > 0 {
+	if !t.Summed || t.Unit.Items.End != t.Clock.End || len(t.Barrier.Touched()) == 0 || t.Stream != nil {
 		return false
 	}
 	leased := w.leased
@@ -136,12 +137,12 @@ func (g *gatherer) leavesWithClock(w *writeSet, t *Work) bool {
 
 // accumulate moves a finished task's deltas, leases and result into a write set. Under BSP a split's place in the
 // tree is taken even if it has changed nothing, so that its siblings' sums meet. Deltas of the other tables stay with
-// their split, too, which lays them over its reads until they are committed: they are returned; nil: there are none.
+// their split, too, which lays them over its reads until they are committed.
 //
 // If the clock of a split is divided, each unit has a place of its own below that of its split: what it adds to tables
 // with a barrier leaves in the flush that makes the unit count. So nothing that counts is with this node alone, and
 // another node can run the rest of the clock (TestUnitLeavesWithItsSum, docs/decisions/0116).
-func (g *gatherer) accumulate(w *writeSet, t *Work) (kept *delta.Bundle) {
+func (g *gatherer) accumulate(w *writeSet, t *Work) {
 	if w.done == nil {
 		w.done = wire.New[wire.Done]()
 	}
@@ -151,22 +152,19 @@ func (g *gatherer) accumulate(w *writeSet, t *Work) (kept *delta.Bundle) {
 	}
 	w.leases = append(w.leases, t.Leases...)
 	if t.Summed {
-		b := g.pools.NewBundle()
+		var b *delta.Bundle
 		if t.Unit.Items.End < t.Clock.End && planted.On("half-sent-again") {
+			b = g.pools.NewBundle()
 			b.Merge(t.Barrier)
 		} else {
-			b.Set, *t.Barrier = *t.Barrier, b.Set
+			b = g.pools.Bundle(t.Barrier)
 		}
 		g.addCounts(w, b)
 		g.addUnit(w, subtree{at: delta.UnitLeaf(t.Unit, t.Clock), bundle: b}, t.Clock)
 	}
-	if len(t.Stream.Touched()) > 0 {
-		kept = g.pools.NewBundle()
-		kept.Set, *t.Stream = *t.Stream, kept.Set
-		kept.Keep()
-		w.members = append(w.members, kept)
+	if t.Stream != nil {
+		w.members = append(w.members, t.Stream)
 	}
-	return kept
 }
 
 // addCounts moves the deltas of counts from a split's to the write set's own, which leave as a part of its first

@@ -109,25 +109,23 @@ func named(pairs []wire.Pair) string {
 	return fmt.Sprint(" ", pairs)
 }
 
-// push judges a push, holds it if it fits, and returns what is said.
+// Reserve gives keys no rows.
+func (d *desk) Reserve(*wire.Push) ([]uint32, error) { return nil, nil }
+
+// Hold notes nothing.
+func (d *desk) Hold(*wire.Push) {}
+
+// push prepares a push, and returns what is said.
 func (d *desk) push(m *wire.Push) string {
 	from := wire.ClientAt(m.Flush.Client)
-	j := d.Judge(from, m, 7, d, &d.out)
+	refused, breach := d.Prepare(from, m, 7, d, &d.out)
 	d.refusal = ""
-	if j.Err != nil {
-		d.refusal = j.Err.Error()
-	}
-	switch j.Verdict {
-	case prepare.Fits:
-		d.Hold(from, m, j, nil, &d.out)
-	case prepare.Stale:
-		if err := d.Refuse(from, m, &d.out); err != nil {
-			d.t.Error(err)
-		}
-		d.Admit(&d.out)
-	case prepare.Refused:
+	switch {
+	case refused != nil:
+		d.refusal = refused.Error()
 		return "refused: " + d.refusal
-	case prepare.Breach:
+	case breach != nil:
+		d.refusal = breach.Error()
 		return "breach: " + d.refusal
 	}
 	return d.said()

@@ -5,8 +5,7 @@
 // following, in this order:
 //
 //  1. It calls SetRoute with each new route, before anything that relies on it.
-//  2. It calls Judge with each push, and acts on the verdict. If the push fits it gives rows to the
-//     push's keys, notes the leases that the push ends, and calls Hold; or Miss, if there is no memory.
+//  2. It calls Prepare with each push, and tells the client of a refusal.
 //  3. For each record it calls Count, then Take, which gives it the flush, then Admit.
 //  4. If a partition goes to another lane it calls Leave, then Admit; if a process is gone, Fence, then
 //     Admit.
@@ -16,5 +15,5 @@
 // refuses to know rows, rules, leases or clocks: what it needs of a partition it asks Partitions, which
 // is passed to the call, and keeps nothing of that.
 //
-// Files call downwards: judge.go, leave.go, room.go, missed.go, pairs.go.
+// Files call downwards: push.go, judge.go, leave.go, room.go, missed.go, pairs.go.
 package prepare

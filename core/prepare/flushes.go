@@ -68,7 +68,7 @@ type Held struct {
 	several bool // other pushes may bring, or have brought, more of it
 }
 
-// Partitions are the partitions of a lane, as Judge must know them: a store of partitions, which calls nothing of
+// Partitions are the partitions of a lane, as Prepare must know them: a store of partitions, which calls nothing of
 // the lane. It is asked during the call only.
 type Partitions interface {
 	// Owns returns nil if the lane owns the partition at that generation, route.ErrStale if the partition has had
@@ -78,6 +78,10 @@ type Partitions interface {
 	Barrier(ref bellows.PartitionRef) bool
 	// MayEnd reports whether a client has the exclusive lease on a partition, and no flush ends it yet.
 	MayEnd(ref bellows.PartitionRef, client wire.Address) bool
+	// Reserve gives a row to every key of a push and returns the numbers of these rows. It fails if there is no room.
+	Reserve(m *wire.Push) (rows []uint32, err error)
+	// Hold notes that a push is about to be held: a second one cannot end the leases that it ends.
+	Hold(m *wire.Push)
 }
 
 // New returns the flushes of a lane that has none yet.

@@ -10,35 +10,35 @@ import (
 	"bellows/link/wire"
 )
 
-// Verdict is what becomes of a push.
-type Verdict uint8
+// verdict is what becomes of a push.
+type verdict uint8
 
 const (
-	// Known brings nothing new. If it was sent again, the answer names all that is held of the flush.
-	Known Verdict = iota
-	// Stale names a partition of another owner. Nothing of the push is taken; the caller calls Refuse.
-	Stale
-	// Refused can never be held, because of Err: a client sends it that knows another job.
-	Refused
-	// Breach is a push that no client sends which keeps to the protocol, because of Err.
-	Breach
-	// Waits has no room here. Its client has the answer Full, and gets Room when there is some (Admit).
-	Waits
-	// Fits may be held: the caller calls Hold, or Miss.
-	Fits
+	// verdictKnown: it brings nothing new. If it was sent again, the answer names all that is held of the flush.
+	verdictKnown verdict = iota
+	// verdictStale: it names a partition of another owner. Nothing of it is taken (Refuse).
+	verdictStale
+	// verdictRefused: it can never be held, because of the error. A client sends it that knows another job.
+	verdictRefused
+	// verdictBreach: no client sends it that keeps to the protocol, because of the error.
+	verdictBreach
+	// verdictWaits: there is no room here. Its client has the answer Full, and gets Room when there is some (Admit).
+	verdictWaits
+	// verdictFits: it may be held (hold), or missed (Miss).
+	verdictFits
 )
 
-// Judgement is a verdict with its reason.
-type Judgement struct {
-	Verdict Verdict
-	Err     error // of Refused and Breach
+// judgement is a verdict with its reason.
+type judgement struct {
+	verdict verdict
+	err     error // of verdictRefused and verdictBreach
 
 	known bool // something of the flush is held or waits
 	room  room
 	bytes int // that it takes of the cap: before its keys have rows
 }
 
-// Judge decides whether a push may be held. It asks, in this order:
+// judge decides whether a push may be held. It asks, in this order:
 //
 //  1. Has the flush a number? Then all of it has come before, whatever owns its partitions now.
 //  2. Does the lane own what the push names? A push is refused as a whole: its client makes it again.
@@ -49,29 +49,29 @@ type Judgement struct {
 //  5. Is there room?
 //
 // Parts that are known are removed from the push.
-func (f *Flushes) Judge(from wire.Address, m *wire.Push, applied bellows.CommitNumber, at Partitions,
-	out *wire.Outbox) Judgement {
+func (f *Flushes) judge(from wire.Address, m *wire.Push, applied bellows.CommitNumber, at Partitions,
+	out *wire.Outbox) judgement {
 	if f.counted.Contains(m.Flush) && !planted.On("push-twice") {
 		f.answerHeld(from, m, out)
 		// A client that sends again a flush without parts had sent it to a lane that has left.
 		if m.Again && len(m.Pairs) == 0 && !planted.On("left-behind-untold") {
 			out.Send(f.self, from, &wire.Committed{List: []wire.Commitment{{Flush: m.Flush, Commit: applied}}})
 		}
-		return Judgement{Verdict: Known}
+		return judgement{verdict: verdictKnown}
 	}
 	switch err := owns(m, at); {
 	case err == route.ErrStale:
-		return Judgement{Verdict: Stale}
+		return judgement{verdict: verdictStale}
 	case err != nil:
-		return Judgement{Verdict: Refused, Err: err}
+		return judgement{verdict: verdictRefused, err: err}
 	}
 	known, fresh := f.dedupe(m)
 	if !fresh {
 		f.answerHeld(from, m, out)
-		return Judgement{Verdict: Known}
+		return judgement{verdict: verdictKnown}
 	}
 	if err := f.fits(from, m, at); err != nil {
-		return Judgement{Verdict: Breach, Err: fmt.Errorf("%v %w", m.Flush, err)}
+		return judgement{verdict: verdictBreach, err: fmt.Errorf("%v %w", m.Flush, err)}
 	}
 	bytes, found := Bytes(m), below
 	if len(m.Chunks)+len(m.Leases) > 0 { // a flush that changes nothing takes no room
@@ -81,7 +81,7 @@ func (f *Flushes) Judge(from wire.Address, m *wire.Push, applied bellows.CommitN
 		return f.wait(from, m, known, out)
 	}
 	f.arrived(m)
-	return Judgement{Verdict: Fits, known: known, room: found, bytes: bytes}
+	return judgement{verdict: verdictFits, known: known, room: found, bytes: bytes}
 }
 
 // owns checks that the lane owns the partitions of all parts of a push.
@@ -151,10 +151,10 @@ func (f *Flushes) fits(from wire.Address, m *wire.Push, at Partitions) error {
 	return nil
 }
 
-// Hold keeps a push that fits until a record numbers its flush, and votes: by wire.Held to the client,
+// hold keeps a push that fits until a record numbers its flush, and votes: by wire.Held to the client,
 // or by wire.Done to the controller if all of the flush is here and its done came along. Rows are the
 // numbers of the rows that its keys name; nothing can be refused after the vote.
-func (f *Flushes) Hold(from wire.Address, m *wire.Push, j Judgement, rows []uint32, out *wire.Outbox) {
+func (f *Flushes) hold(from wire.Address, m *wire.Push, j judgement, rows []uint32, out *wire.Outbox) {
 	named := m.Again || j.known
 	f.held = append(f.held, Held{Push: m, From: from, Named: named, Rows: rows,
 		bytes: j.bytes, above: j.room == above && !j.known, several: named})
@@ -200,19 +200,19 @@ func (f *Flushes) passDone(m *wire.Push, several bool, out *wire.Outbox) bool {
 }
 
 // wait tells a client that there is no room for a push, and notes that it must come again.
-func (f *Flushes) wait(from wire.Address, m *wire.Push, known bool, out *wire.Outbox) Judgement {
+func (f *Flushes) wait(from wire.Address, m *wire.Push, known bool, out *wire.Outbox) judgement {
 	w := waiter{place: placeOf(m), pairs: slices.Clone(f.PairsOf(m)), named: m.Again || known, from: from,
 		parts: f.partsOf(m)}
 	w.first = f.least(w.pairs)
 	if !f.enqueue(w) {
-		return Judgement{Verdict: Breach, Err: fmt.Errorf("%d flushes wait for room already", f.waitingMax)}
+		return judgement{verdict: verdictBreach, err: fmt.Errorf("%d flushes wait for room already", f.waitingMax)}
 	}
 	f.answerHeld(from, m, out)
 	out.Send(f.self, from, &wire.Full{Flush: m.Flush, Pairs: w.pairsToName()})
 	if m.Done != nil && planted.On("done-passed-unheld") {
 		out.Send(f.self, f.controller, m.Done.Copy())
 	}
-	return Judgement{Verdict: Waits}
+	return judgement{verdict: verdictWaits}
 }
 
 // answerHeld tells a client that sends a push again all that is held of the flush. A push that is not

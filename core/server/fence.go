@@ -18,7 +18,7 @@ func (l *Lane) hears(e *wire.Envelope) bool {
 	if e.From != l.cfg.Controller {
 		excluded, late := l.clients.Excludes(e)
 		if late {
-			l.flushes.DropLate(e.Message.(*wire.Push), l.shard)
+			l.flushes.DropLate(e.Message.(*wire.Push), &l.parts)
 		}
 		return !excluded
 	}

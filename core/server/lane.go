@@ -56,6 +56,7 @@ type Lane struct {
 	tail tail.Tail // what was recorded last
 
 	flushes *prepare.Flushes // without a number
+	parts   parts            // as flushes asks for them
 	reads   *reads.Reads
 	ahead   *waitlist.List // messages by a newer route
 	cuts    checkpoint.Giver
@@ -82,14 +83,14 @@ func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 	l := &Lane{cfg: cfg, fault: fault{self: self, controller: cfg.Controller}}
 	l.self, l.ending = self, closing.New(self, cfg.Controller, len(cfg.Tables), cfg.Limits.Slab)
 	l.shard = shard.New(shard.Config{Self: self, Tables: slices.Clone(cfg.Tables), Route: cfg.Route, Items: cfg.Items,
-		KeySeed: cfg.KeySeed, Blank: cfg.Blank, Digits: cfg.Limits.Digits, LogMax: cfg.Limits.Log, Direct: cfg.Limits.Direct,
-		Cuts:   &l.cuts,
-		Follow: cfg.Follow})
+		KeySeed: cfg.KeySeed, Blank: cfg.Blank, Digits: cfg.Limits.Digits, LogMax: cfg.Limits.Log,
+		Direct: cfg.Limits.Direct, Cuts: &l.cuts, Follow: cfg.Follow})
 	l.flushes = prepare.New(prepare.Config{Self: self, Controller: cfg.Controller, Tables: cfg.Tables, Route: cfg.Route,
 		HeldBytesMax: cfg.HeldBytesMax, WaitingMax: cfg.Limits.Parked})
 	l.reads = reads.New(reads.Config{Self: self, Max: cfg.Limits.Parked, RelayWords: cfg.Limits.RelayWords,
 		Unread: cfg.Limits.Unread})
 	l.commits = commits.New(self, cfg.Limits.Commitments)
+	l.parts = parts{l.shard, l.commits}
 	l.ahead = waitlist.New(cfg.Limits.Parked, cfg.Limits.Ahead)
 	l.cuts.Most = cfg.Limits.Copies
 	l.moves = migration.New(self, cfg.Controller, cfg.Limits.migration())

@@ -1,39 +1,34 @@
 package server
 
 import (
+	"bellows/core/commits"
 	"bellows/core/partition"
 	"bellows/core/planted"
-	"bellows/core/prepare"
+	"bellows/core/shard"
 	"bellows/link/wire"
 )
 
-// takePush takes the first phase of a commit: package prepare judges a push and holds it until its record, or answers why
-// not. The keys of a push get rows before the vote, so that sums along the tree and rules work on rows as those of any
-// table.
+// takePush takes the first phase of a commit: package prepare holds a push until its record, or answers why not.
 func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 	who := partition.Subscriber{Address: from, Incarnation: m.Flush.Incarnation}
 	if l.outlived(who) && !planted.On("incarnation-ignored") {
 		wire.Free(m)
 		return
 	}
-	switch j := l.flushes.Judge(from, m, l.shard.Applied(), l.shard, out); j.Verdict {
-	case prepare.Stale:
-		if err := l.flushes.Refuse(from, m, out); err != nil {
-			l.fault.breach(from, out, "%v", err)
-		}
-		l.flushes.Admit(out)
-	case prepare.Refused:
-		out.Send(l.cfg.Self, from, refusal(m.Flush, j.Err))
-	case prepare.Breach:
-		l.fault.breach(from, out, "%v", j.Err)
-	case prepare.Fits:
-		rows, err := l.commits.Reserve(m, l.shard)
-		if err != nil {
-			l.flushes.Miss(m)
-			out.Send(l.cfg.Self, from, refusal(m.Flush, err))
-			return
-		}
-		l.shard.Hold(m)
-		l.flushes.Hold(from, m, j, rows, out)
+	refused, breach := l.flushes.Prepare(from, m, l.shard.Applied(), &l.parts, out)
+	if refused != nil {
+		out.Send(l.cfg.Self, from, refusal(m.Flush, refused))
+	}
+	if breach != nil {
+		l.fault.breach(from, out, "%v", breach)
 	}
 }
+
+// parts are the partitions of the lane as package prepare asks for them, with the rows that keys of pushes get.
+type parts struct {
+	*shard.Shard
+	commits *commits.Commits
+}
+
+// Reserve gives a row to every key of a push.
+func (p *parts) Reserve(m *wire.Push) ([]uint32, error) { return p.commits.Reserve(m, p.Shard) }
