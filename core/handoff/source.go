@@ -365,5 +365,8 @@ func (s *Source) Last(commit, newest, ended bellows.CommitNumber, sum audit.Sum)
 	return s.next(m, false)
 }
 
+// Sent returns the number of the last piece.
+func (s *Source) Sent() uint64 { return s.number }
+
 // Arrived reports whether all that was sent has been taken.
 func (s *Source) Arrived() bool { return s.begun && len(s.onWay) == 0 }

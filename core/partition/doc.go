@@ -30,10 +30,11 @@
 //
 //   - the audit's Ledger sums bits, to be compared with what the store has written;
 //   - a cut copies rows before they are written, which it has not given away yet;
-//   - a move sends each chunk to the partition's next owner, in the order in which it is applied here;
+//   - a move sends each chunk to the partition's next owner, in the order in which it is applied here; a
+//     Copy that lasts sends it to another destination, and has no end;
 //   - Subscribers have, for each row, the number of its last change, and each a position.
 //
-// These four read a change when it is made: the ledger and the cut need it before the write; a move
+// All of these read a change when it is made: the ledger and the cut need it before the write; a move
 // copies a chunk once, from its client's memory into its pieces; and subscribers keep a number for each
 // row and no change. A reader that has its own time takes a Cursor (Log.Follow): the log keeps changes
 // for it, with the deltas, the new values or the previous values where it wants them.
@@ -43,7 +44,7 @@
 // A log without cursors keeps nothing. With cursors it keeps what the slowest has not read, up to a
 // limit (Config.LogMax). Above that the slowest is lost and must start over with a copy of the state.
 //
-// The four readers have separate limits. A move is given up when more has changed than may be on its
+// The readers have separate limits. A move, or another copy, is given up when more has changed than may be on its
 // way (handoff.Limits.Behind). A cut is given up when its copies take too much (checkpoint.Giver.Most).
 // Subscriptions take a number a row, however slow a client is: after a change of everything it is sent
 // all its rows.

@@ -3,125 +3,15 @@ package partition
 import (
 	"fmt"
 
-	"bellows"
-	"bellows/core/handoff"
 	"bellows/core/planted"
 	"bellows/link/wire"
 )
 
-// Outgoing copies the partition to the lane that is to own it (package handoff): a reader of the
-// log. It has two positions: that of its rows, which is the source's, and that of the recorded chunks
-// that wait for their clock, which it sends as late as it can.
-//
-// It reads changes when they are made. A chunk's memory is its client's until then, and the pieces
-// into which it is copied are all that the copy keeps: what may be on its way is limited
-// (handoff.Limits.Behind), and above that the move is given up.
+// Outgoing is the copy of the partition to the lane that is to own it. It ends: when all rows are there it takes its
+// turn among the leases, and with the record of the move nothing follows.
 type Outgoing struct {
-	source   *handoff.Source // nil: the partition is not copied
-	prepared bool            // the controller knows that the partition may go
-	passed   uint64          // chunks of open clocks up to this one were sent, by their order
-	pieces   []*wire.Piece   // to be sent
-
-	log     *Log
-	state   *State
-	leases  *Leases
-	backlog *backlog
-}
-
-// Before sends what a change is made of.
-func (o *Outgoing) Before(c *Change) {
-	switch c.Kind {
-	case LeaseBegin:
-		o.source.Torn()
-	case Delta:
-		if !planted.On("handoff-chunk-lost") {
-			o.chunk(c.Chunk, c.Clock, false)
-		}
-	case Clocks:
-		if !planted.On("handoff-clocks-lost") {
-			o.waiting(c.Clock)
-			o.piece(o.source.Clocks(c.Clock))
-		}
-	}
-}
-
-// After sends that the driver has kept an image, so that the receiver keeps one.
-func (o *Outgoing) After(c *Change) {
-	if c.Kind == Kept {
-		o.piece(o.source.Keep(o.state.store))
-	}
-}
-
-// piece puts a piece, if it is one, among those to be sent.
-func (o *Outgoing) piece(m *wire.Piece) {
-	if m != nil {
-		o.pieces = append(o.pieces, m)
-	}
-}
-
-func (o *Outgoing) chunk(c *wire.Chunk, clock bellows.Clock, waits bool) {
-	for m := range o.source.Chunk(o.state.store, c, clock, waits) {
-		o.piece(m)
-	}
-}
-
-// waiting sends the chunks of open clocks up to c that were not sent. That is as late as may be,
-// when they become part of the state or when all rows are copied, since the rows that are copied
-// meanwhile need none of them.
-func (o *Outgoing) waiting(c bellows.Clock) {
-	for i := range o.backlog.open {
-		e := &o.backlog.open[i]
-		if e.order <= o.passed || e.Clock > c || c == lastClock && planted.On("handoff-later-forgotten") {
-			continue
-		}
-		o.chunk(e.Chunk, e.Clock, true)
-	}
-	if c == lastClock { // else the rest of them are about to leave the backlog
-		o.passed = o.backlog.arrived
-	}
-}
-
-// drain moves the pieces to the effects.
-func (o *Outgoing) drain(fx *Effects) {
-	if len(o.pieces) == 0 {
-		return
-	}
-	for _, m := range o.pieces {
-		fx.send(o.source.To, m)
-	}
-	clear(o.pieces)
-	o.pieces = o.pieces[:0]
-}
-
-// rows sends as many rows as may be on their way.
-func (o *Outgoing) rows(fx *Effects) {
-	t, im := o.state.store, &o.state.image
-	for m := o.source.Next(t, im); m != nil; m = o.source.Next(t, im) {
-		o.piece(m)
-	}
-	if o.source.Copied(t) {
-		o.waiting(lastClock)
-	}
-	o.drain(fx)
-}
-
-// Source returns the copy, or nil.
-func (o *Outgoing) Source() *handoff.Source { return o.source }
-
-// Offer offers a copy of the partition to the lane that is to own it.
-func (o *Outgoing) Offer(s *handoff.Source, route bellows.RouteVersion, fx *Effects) {
-	o.source = s
-	fx.send(s.To, s.Offer(route))
-}
-
-// Begin begins the copy after its offer was taken.
-func (o *Outgoing) Begin() {
-	o.source.Begin(o.state.kept)
-	if o.leases.Exclusive() {
-		o.source.Torn()
-	}
-	o.passed = 0
-	o.log.Attach(o)
+	Copy
+	prepared bool // the controller knows that the partition may go
 }
 
 // Void gives up a copy that has no record. The partition is served as before.
@@ -133,9 +23,6 @@ func (o *Outgoing) Void(fx *Effects) {
 		o.leases.resume()
 	}
 }
-
-// stop detaches the copy from the log.
-func (o *Outgoing) stop() { o.log.Detach(o) }
 
 // CopyStep says what a copy needs next.
 type CopyStep uint8
@@ -221,6 +108,6 @@ func (p *Partition) HandOver(to wire.Address, at Frontier, fx *Effects) error {
 
 // Free frees the memory of a partition that has gone, when all of its copy has arrived.
 func (p *Partition) Free() {
-	p.State, p.Out, p.backlog = State{}, Outgoing{log: &p.Log}, backlog{}
+	p.State, p.Out, p.backlog = State{}, Outgoing{Copy: Copy{log: &p.Log}}, backlog{}
 	p.cut.state, p.Log.store, p.Ledger.store, p.Subscribers.store = nil, nil, nil, nil
 }

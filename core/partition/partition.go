@@ -77,7 +77,8 @@ func New(c Config) (*Partition, error) {
 		newBuffer: func() *delta.Buffer { return delta.NewBuffer(c.Schema, st.Rows(), c.Direct) }}
 	p.Subscribers = Subscribers{log: &p.Log, store: st, width: width, keysMax: c.Cut.SubscribedMost(width)}
 	p.cut = cut{giver: c.Cuts, state: &p.State}
-	p.Out = Outgoing{log: &p.Log, state: &p.State, leases: &p.Leases, backlog: &p.backlog}
+	p.Out = Outgoing{Copy: *p.NewCopy()}
+	p.Out.lasts = false
 	p.Log.Attach(&p.Ledger)
 	p.Log.Attach(&p.cut)
 	return p, nil

@@ -358,31 +358,36 @@ func TestAMirrorHasTheSameBits(t *testing.T) {
 // soup takes so many random steps.
 func (r *rig) soup(steps int) {
 	for range steps {
-		switch do := r.rng.IntN(20); {
-		case do < 8:
-			r.accept()
-		case do < 10:
-			r.reach()
-		case do < 12 && !r.schema.Sparse:
-			r.ask()
-		case do < 15:
-			r.release()
-			r.grant()
-		case do == 15:
-			r.p.Keep(r.record(), &r.fx)
-			r.carry(nil)
-		case do == 16:
-			r.giver.Take(&wire.Cut{Term: 1, Attempt: 1})
-			r.giver.Cut(r.record())
-			r.p.Cut(r.at.Applied)
-		case do == 17:
-			r.giver.End(false)
-		default:
-			r.move()
-		}
+		r.step()
 	}
 	r.finish()
 	r.check()
+}
+
+// step does one thing at random.
+func (r *rig) step() {
+	switch do := r.rng.IntN(20); {
+	case do < 8:
+		r.accept()
+	case do < 10:
+		r.reach()
+	case do < 12 && !r.schema.Sparse:
+		r.ask()
+	case do < 15:
+		r.release()
+		r.grant()
+	case do == 15:
+		r.p.Keep(r.record(), &r.fx)
+		r.carry(nil)
+	case do == 16:
+		r.giver.Take(&wire.Cut{Term: 1, Attempt: 1})
+		r.giver.Cut(r.record())
+		r.p.Cut(r.at.Applied)
+	case do == 17:
+		r.giver.End(false)
+	default:
+		r.move()
+	}
 }
 
 // TestCutIsTheStateAtItsRecord changes a partition in every way after the record of a cut. The cut still
