@@ -150,7 +150,7 @@ func (o *Copy) Feed(fx *Effects) (overrun bool) {
 	switch {
 	case !o.source.Begun():
 		return false
-	case o.source.Behind():
+	case o.source.Lagging():
 		return true
 	case o.left:
 		o.drain(fx)
