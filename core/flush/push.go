@@ -9,8 +9,8 @@ import (
 	"bellows/link/wire"
 )
 
-// The way of a push: Finish → Add → accumulate; Finish → Leave → send → load → post; then, as lanes answer, TakeFull and
-// TakeRoom (backpressure), TakeHeld → done (all have voted), and TakeCommitted → close.
+// The way of a push: Finish → Add → accumulate; Finish → Leave → send → load → post; then, as lanes answer, TakeFull
+// and TakeRoom (backpressure), TakeHeld → done (all have voted), and TakeCommitted → close.
 //
 // A flush for one lane needs only that lane's vote, so its Done is part of the push and the lane sends it on when it
 // holds all (docs/decisions/0022): one hop less. The coordinator learns that it was held when it is committed. A flush
