@@ -54,8 +54,8 @@ func (o *Copy) Before(c *Change) {
 	}
 }
 
-// After sends that the driver has kept an image, so that the receiver keeps one. A copy that lasts copies all rows again
-// after an exclusive lease, and ends when the partition goes to another lane.
+// After sends that the driver has kept an image, so that the receiver keeps one. A copy that lasts copies all rows
+// again after an exclusive lease, and ends when the partition goes to another lane.
 func (o *Copy) After(c *Change) {
 	switch {
 	case c.Kind == Kept:

@@ -63,9 +63,10 @@ func (f *fed) feed(most int) {
 // check delivers everything, and compares the bits and those of the image that was kept.
 func (f *fed) check() {
 	f.r.t.Helper()
-	for before := -1; before != int(f.source.Sent()); {
-		before = int(f.source.Sent())
+	for more := true; more; {
+		sent, waiting := f.source.Sent(), len(f.pieces)
 		f.feed(1 << 20)
+		more = waiting > 0 || f.source.Sent() > sent
 	}
 	var want, got store.Image
 	f.of.State.Save(&want)
