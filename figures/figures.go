@@ -123,6 +123,19 @@ func Spread(splits, workers int) string {
 	return "data in " + Plural(splits, "part") + " for up to " + Plural(workers, "worker")
 }
 
+// Surplus says how many of a job's workers run no tasks, since the data has fewer parts; empty: none, or
+// the number of parts is not known, which is 0.
+func Surplus(workers, splits int) string {
+	if workers <= splits || splits == 0 {
+		return ""
+	}
+	runs := "runs"
+	if workers-splits > 1 {
+		runs = "run"
+	}
+	return fmt.Sprintf("%d of %s %s no tasks, since the data is in %s", workers-splits, Plural(workers, "node"), runs, Plural(splits, "part"))
+}
+
 // Plural returns "1 argument" or "2 arguments", "2 processes".
 func Plural(n int, noun string) string {
 	if n == 1 {

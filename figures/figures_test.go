@@ -28,3 +28,18 @@ func TestFigures(t *testing.T) {
 		}
 	}
 }
+
+// TestSurplusCountsIdleNodes checks what is said of nodes that run no tasks.
+func TestSurplusCountsIdleNodes(t *testing.T) {
+	for _, c := range []struct {
+		workers, splits int
+		want            string
+	}{
+		{4, 4, ""}, {4, 0, ""}, {5, 4, "1 of 5 nodes runs no tasks, since the data is in 4 parts"}, {2, 1, "1 of 2 nodes runs no tasks, since the data is in 1 part"},
+		{8, 4, "4 of 8 nodes run no tasks, since the data is in 4 parts"},
+	} {
+		if got := figures.Surplus(c.workers, c.splits); got != c.want {
+			t.Errorf("%d nodes, %d splits: %q, want %q", c.workers, c.splits, got, c.want)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"bellows"
 	"bellows/core/join"
 	"bellows/core/route"
+	"bellows/figures"
 	"bellows/link/wire"
 	"bellows/table"
 	"bellows/train"
@@ -193,20 +194,17 @@ func (c *Cluster) workers() []bellows.NodeID {
 
 func (c *Cluster) clients() []wire.Address { return route.Clients(c.workers()) }
 
-// Fits refuses a cluster with more workers than the job has splits, because some would have nothing to do. Lead and
-// Serve check the same; a caller that starts processes checks before.
-func (c *Cluster) Fits(job *train.Job) error {
-	if workers := len(c.workers()); workers > job.Splits {
-		return bellows.Errorf(bellows.Config, "assemble cluster", fmt.Sprintf("%d nodes", workers),
-			"the data is cut into %d splits, so that some nodes would have none; use fewer processes, or set splits", job.Splits)
+// Surplus says how many members run no tasks, since the job has too few splits, as the end of a sentence; empty: none.
+func Surplus(list []Member, splits int) string {
+	c := Cluster{Members: list}
+	if idle := figures.Surplus(len(c.workers()), splits); idle != "" {
+		return "; " + idle
 	}
-	return nil
+	return ""
 }
 
-// route gives partitions and splits to members.
-func (c *Cluster) route(job *train.Job) (*route.Route, error) {
-	if err := c.Fits(job); err != nil {
-		return nil, err
-	}
-	return route.Spread(job.Tables, job.Splits, c.lanes(), c.workers()), nil
+// route gives partitions and splits to members. If there are more workers than splits, the last ones hold none: the
+// number of splits depends on the data alone, since it fixes the order of sums.
+func (c *Cluster) route(job *train.Job) *route.Route {
+	return route.Spread(job.Tables, job.Splits, c.lanes(), c.workers())
 }

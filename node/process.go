@@ -93,9 +93,7 @@ func assemble(job *train.Job, c Cluster, m *fabric.Mesh, opt Options) (*process,
 			Hinted("train on from its model, with --from, or start over with --fresh")
 	}
 	p := &process{job: job, opt: opt, cluster: c, mesh: m, closed: make(chan error, 1), began: time.Now(), keySeed: rand.Uint64()}
-	if err := p.agree(); err != nil {
-		return nil, err
-	}
+	p.agree()
 	if m != nil && opt.Alone {
 		fabric.Places(c.SelfMember().Slots)
 	}
@@ -110,19 +108,14 @@ func assemble(job *train.Job, c Cluster, m *fabric.Mesh, opt Options) (*process,
 
 // agree computes the common inputs of the actors of all processes. They are the same in each, except for the lease of a
 // process that is alone: nothing can be silent there, and a machine that sleeps must not lose the job.
-func (p *process) agree() error {
-	way, err := p.cluster.route(p.job)
-	if err != nil {
-		return err
-	}
+func (p *process) agree() {
 	p.common = core.Job{Controller: wire.ControllerAt(), Nodes: len(p.cluster.Members), Lanes: p.cluster.lanes(), Clients: p.cluster.clients(),
-		Tables: p.job.Tables, Route: way, Items: p.job.Items, Units: p.job.Units, Wire: p.formats(), Times: p.opt.Times.Or(), Era: p.opt.Era}
+		Tables: p.job.Tables, Route: p.cluster.route(p.job), Items: p.job.Items, Units: p.job.Units, Wire: p.formats(), Times: p.opt.Times.Or(), Era: p.opt.Era}
 	if p.mesh == nil {
 		p.common.Times.Lease = 0 // nothing can be silent
 	} else {
 		p.common.NodesMost = join.NodesMost
 	}
-	return nil
 }
 
 // formats returns how the values of each table are sent: counts as they are, because 16 bits would not hold them.

@@ -10,6 +10,7 @@ import (
 
 	"bellows"
 	"bellows/cluster"
+	"bellows/figures"
 	"bellows/node"
 	"bellows/node/elastic"
 	"bellows/node/launch"
@@ -102,7 +103,13 @@ func (l *Lead) grow(ctx context.Context, c changer, places []cluster.Place) (sai
 	if took == "" {
 		return append(said, fmt.Sprintf("job %d has as many nodes as it wants: the new ones are for the next", l.Job)), nil
 	}
-	return append(said, fmt.Sprintf("job %d has taken %s: %d of its splits and partitions went there, %.1f s after it was asked", l.Job, took, r.Moved, r.Seconds)), nil
+	said = append(said, fmt.Sprintf("job %d has taken %s: %d of its splits and partitions went there, %.1f s after it was asked", l.Job, took, r.Moved, r.Seconds))
+	if layout, err := c.Layout(ctx); err == nil {
+		if idle := figures.Surplus(workers, len(layout.Splits)); idle != "" {
+			said = append(said, fmt.Sprintf("job %d: %s", l.Job, idle))
+		}
+	}
+	return said, nil
 }
 
 // extend adds places, and says how many nodes of each role the job has then. 0: as many as it has.

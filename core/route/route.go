@@ -79,7 +79,7 @@ func Clients(nodes []bellows.NodeID) (list []wire.Address) {
 
 // Spread gives partitions to lanes and splits to nodes evenly: consecutive partitions to
 // consecutive lanes, and consecutive splits to one node, so that a node's deltas make large aligned
-// subtrees. All generations are 1.
+// subtrees. If there are more nodes than splits, the last ones hold none. All generations are 1.
 func Spread(tables []table.Schema, splits int, lanes []wire.Address, nodes []bellows.NodeID) *Route {
 	r := &Route{lanes: lanes}
 	for i := range tables {
@@ -90,8 +90,9 @@ func Spread(tables []table.Schema, splits int, lanes []wire.Address, nodes []bel
 			r.owners = append(r.owners, Owner{lanes[p%len(lanes)], 1})
 		}
 	}
+	holders := min(len(nodes), splits)
 	for s := range splits {
-		r.nodes = append(r.nodes, nodes[s*len(nodes)/splits])
+		r.nodes = append(r.nodes, nodes[s*holders/splits])
 	}
 	for _, n := range nodes {
 		if a := wire.ClientAt(n); !slices.Contains(r.clients, a) {

@@ -78,6 +78,19 @@ func TestRunsKnowsWhoseSubtreeItIs(t *testing.T) {
 	}
 }
 
+// TestSurplusNodesHoldNoSplit spreads fewer splits than there are nodes: the last ones hold none, and take part.
+func TestSurplusNodesHoldNoSplit(t *testing.T) {
+	r := route.Spread(nil, 3, []wire.Address{wire.LaneAt(0, 0)}, []bellows.NodeID{4, 5, 6, 7, 8})
+	for s, want := range []bellows.NodeID{4, 5, 6} {
+		if got := r.Node(bellows.SplitID(s)); got != want {
+			t.Errorf("split %d is run by node %d, not %d", s, got, want)
+		}
+	}
+	if got := len(r.Clients()); got != 5 {
+		t.Errorf("%d clients take part, not 5", got)
+	}
+}
+
 // TestLanesOrderFirstsBeforeSeconds includes a node 1 without lanes.
 func TestLanesOrderFirstsBeforeSeconds(t *testing.T) {
 	got := route.Lanes([]int{1, 0, 3, 2})

@@ -97,9 +97,6 @@ func (l Processes) Run(ctx context.Context, job train.Job, opt node.Options) (*n
 	}
 	defer os.RemoveAll(folder)
 	own, err := l.assign(folder, opt)
-	if err == nil {
-		err = own.Fits(&job)
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/api"
 	"bellows/internal/require"
 	"bellows/node"
 	"bellows/table"
@@ -142,6 +143,30 @@ func TestAJobRunsInProcesses(t *testing.T) {
 	}
 }
 
+// TestSurplusProcessesRunNoTasks runs a job of four splits with six workers: two hold no split, and the result is that of
+// fewer.
+func TestSurplusProcessesRunNoTasks(t *testing.T) {
+	l := processes(t, "part", "unix", nil)
+	for len(l.Members) < 7 {
+		l.Members = append(l.Members, node.Member{Node: bellows.NodeID(len(l.Members)), Slots: 1})
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var joined []int
+	r, err := l.Run(ctx, counts(), node.Options{OnStart: func(nodes []api.Node) {
+		for _, n := range nodes {
+			joined = append(joined, n.Splits)
+		}
+	}})
+	require.NoError(t, err)
+	if want := []float32{3, 3, 3, 3}; !slices.Equal(r.Tables[0], want) {
+		t.Errorf("the table is %v, want %v", r.Tables[0], want)
+	}
+	if want := []int{0, 1, 1, 1, 1, 0, 0}; !slices.Equal(joined, want) {
+		t.Errorf("the nodes have %v splits, want %v", joined, want)
+	}
+}
+
 // TestWarnedProcessContinues asks processes to end while their tasks run, and no other can take over: the job runs to
 // its end, and the files that they made can be read.
 func TestWarnedProcessContinues(t *testing.T) {
@@ -249,19 +274,5 @@ func TestAChildStartsNoOthers(t *testing.T) {
 		Run(t.Context(), train.Job{}, node.Options{})
 	if bellows.KindOf(err) != bellows.Config || !strings.Contains(err.Error(), "RunChild") {
 		t.Errorf("a child that starts a job says %v", err)
-	}
-}
-
-// TestTooFewSplitsStartsNothing makes more members than parts of the data: that is said before any of them is started.
-func TestTooFewSplitsStartsNothing(t *testing.T) {
-	t.Parallel()
-	job := counts()
-	l := Processes{Program: "/nonexistent", Transport: "unix", Members: []node.Member{{Lanes: 1}}}
-	for i := range job.Splits + 1 {
-		l.Members = append(l.Members, node.Member{Node: bellows.NodeID(i + 1), Slots: 1})
-	}
-	_, err := l.Run(t.Context(), job, node.Options{})
-	if bellows.KindOf(err) != bellows.Config || !strings.Contains(err.Error(), "use fewer processes") {
-		t.Errorf("the error is %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"bellows"
+	"bellows/figures"
 	"bellows/policy/plan"
 	"bellows/policy/shape"
 )
@@ -162,9 +163,6 @@ func (m *Machine) decide(news []asked) (want shape.Decision, leaves []bellows.No
 		}
 	default:
 		m.counts(&w, nodes, leaves, a)
-		if a.Scale != nil && w.Workers > len(m.now.Splits) {
-			return want, nil, fmt.Errorf("%d workers are more than the %d splits that the data is cut into: some would have none", w.Workers, len(m.now.Splits))
-		}
 		s := m.snapshot(w)
 		if nodes, err = shape.Resize(nodes, m.now.Nodes, w); err == nil {
 			want, err = shape.Deal(s, nodes)
@@ -236,7 +234,11 @@ func (m *Machine) reason(news []asked, want *shape.Shape) string {
 		now := m.shape()
 		w, s := now.Counts()
 		workers, servers := want.Counts()
-		return fmt.Sprintf("%d workers and %d servers are wanted, there are %d and %d", workers, servers, w, s)
+		text := fmt.Sprintf("%d workers and %d servers are wanted, there are %d and %d", workers, servers, w, s)
+		if idle := figures.Surplus(workers, len(m.now.Splits)); idle != "" {
+			text += "; " + idle
+		}
+		return text
 	}
 	var names []string
 	for i := range news {

@@ -96,7 +96,6 @@ func TestEachIsAnsweredOnce(t *testing.T) {
 		"a stranger":      {Drain: &reshape.Drain{Node: 9}},
 		"a past notice":   {Drain: &reshape.Drain{Node: 1, NoticeMillis: -1}},
 		"no role":         {Switch: &reshape.Switch{Node: 1}},
-		"too many":        {Scale: &reshape.Scale{Workers: 5}},
 		"a role too many": {Switch: &reshape.Switch{Node: 1, Role: 4}},
 	} {
 		fx = reshape.Effects{}
@@ -112,6 +111,16 @@ func TestEachIsAnsweredOnce(t *testing.T) {
 	}
 	if len(fx.Outcomes) != 1 || fx.Outcomes[0].Ask != id || fx.Outcomes[0].Err != "it has ended" || fx.Outcomes[0].Bad {
 		t.Errorf("it is answered by %+v", fx.Outcomes)
+	}
+}
+
+// TestScaleBeyondSplits asks for more workers than there are splits: they come, and the plan says how many run no tasks.
+func TestScaleBeyondSplits(t *testing.T) {
+	s := newSmall(reshape.Limits{})
+	var fx reshape.Effects
+	s.Ask(reshape.Ask{Scale: &reshape.Scale{Workers: 5}}, &fx)
+	if len(fx.Begin) == 0 || len(fx.Notes) != 1 || !strings.Contains(fx.Notes[0].Sentence, "; 1 of 5 nodes runs no tasks, since the data is in 4 parts: 2 to add") {
+		t.Errorf("the answer is %+v", fx)
 	}
 }
 

@@ -260,7 +260,7 @@ func (t *training) claim(ctx context.Context, table *screen.EpochTable) error {
 		return t.journal.begin(t.folder)
 	}
 	detected := t.inputs.set.Detected
-	table.Headline(detected.String()+" · "+t.made.Headline, members.place()+", "+figures.Spread(t.made.Job.Splits, app.SlotsEnough(t.made.Job.Splits, members.Workers)))
+	table.Headline(detected.String()+" · "+t.made.Headline, members.place()+", "+figures.Spread(t.made.Job.Splits, app.SlotsEnough(t.made.Job.Splits, members.Workers))+node.Surplus(t.members, t.made.Job.Splits))
 	for _, sentence := range t.folder.Left {
 		t.Talk("%s", sentence)
 	}
@@ -409,7 +409,7 @@ func (t *training) started(nodes []api.Node, giveUp context.CancelCauseFunc) {
 	for _, n := range nodes {
 		processes[n.ID] = n.PID
 	}
-	t.journal.announce(event.Event{Kind: event.Joined, Processes: processes, Sentence: figures.Plural(len(nodes), "node") + " have joined"})
+	t.journal.announce(event.Event{Kind: event.Joined, Processes: processes, Sentence: figures.Plural(len(nodes), "node") + " have joined" + node.Surplus(t.members, t.made.Job.Splits)})
 }
 
 // failed records why the job ended before its time.

@@ -72,6 +72,9 @@ func clocks(s *api.Status) string {
 
 func (v *view) totals() {
 	v.line("slots: " + v.shares())
+	if idle := surplus(v.now); idle != "" {
+		v.line(idle)
+	}
 	if t := v.traffic(); t != "" {
 		v.line("between nodes: " + t)
 	}
@@ -81,6 +84,17 @@ func (v *view) totals() {
 	if c := v.now.Checkpoint; c != nil && (c.Commit > 0 || c.Units > 0) {
 		v.line(checkpointed(c))
 	}
+}
+
+// surplus says how many nodes run no tasks since the data has too few parts; empty: none.
+func surplus(s *api.Status) string {
+	workers := 0
+	for i := range s.Nodes {
+		if n := &s.Nodes[i]; n.Slots > 0 && n.State == api.Running {
+			workers++
+		}
+	}
+	return figures.Surplus(workers, s.Splits)
 }
 
 // checkpointed describes the checkpoint from which a job would resume, and the work that a death would cost now.
