@@ -5,6 +5,7 @@ import (
 
 	"bellows/link/wire"
 	"bellows/sim/internal/account"
+	"bellows/sim/internal/admission"
 	"bellows/sim/internal/schedule"
 )
 
@@ -34,6 +35,9 @@ func (w *world) take(e schedule.Entry) {
 	n := w.nodes[e.Actor.Node]
 	if w.job.Ending || n.Done() || w.lead.Gone(n.Number) || !e.Leaves && (n.Departed || slices.Contains(w.removed, e.Actor)) {
 		return
+	}
+	if w.Surplus > 0 && !e.Leaves && w.lead.Begun() && !w.lead.Awaits(n.Number) && !admission.TakesPart(w.route, n.Number) {
+		return // its client had no split and has been removed: a node that leaves gets nothing more
 	}
 	if !w.lead.Begun() || e.Gives && w.actor(e.Actor) != nil && !slices.Contains(w.route.Clients(), e.Actor) {
 		w.After(10, w.nodes[0], func() { w.take(e) })

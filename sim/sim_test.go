@@ -122,6 +122,16 @@ func TestSplitsRunAhead(t *testing.T) {
 	}
 }
 
+// TestSurplusClients plays schedules in which some clients begin without splits, like the surplus processes of a job
+// with too few parts of data.
+func TestSurplusClients(t *testing.T) {
+	for _, r := range play(schedule.SurplusSeeds, max(100, schedules()/10)) {
+		if r.Violation != "" {
+			complain(t, r)
+		}
+	}
+}
+
 // TestSizes sees that no schedule is smaller than the promises say: 2 servers, 3 clients, 4 partitions, 20 clocks.
 func TestSizes(t *testing.T) {
 	for seed := uint64(1); seed <= 2000; seed++ {

@@ -133,13 +133,9 @@ func (w *world) build() {
 		w.nodes, states = append(w.nodes, n), append(states, &n.Node)
 	}
 	w.connect()
-	nodes := make([]bellows.NodeID, 0, len(w.ClientAt))
-	for _, a := range w.ClientAt {
-		nodes = append(nodes, a.Node)
-	}
 	w.common = core.Job{Controller: wire.ControllerAt(), Nodes: len(w.nodes), NodesMost: w.nodesMost(), Lanes: w.LaneAt, Clients: w.ClientAt, Era: w.era(),
 		Incarnations: slices.Repeat([]uint32{w.incarnation()}, len(w.ClientAt)), Tables: w.Job.Schemas,
-		Route: route.Spread(w.Job.Schemas, w.Job.Splits, w.LaneAt, nodes), Items: w.Job.Items, Units: w.Job.Units, Times: times}
+		Route: w.FirstRoute(), Items: w.Job.Items, Units: w.Job.Units, Times: times}
 	for _, n := range w.nodes {
 		n.checker = validate.New(w.common, n.Number)
 	}

@@ -26,6 +26,7 @@ type Schedule struct {
 	NodeCount int // node 0 hosts the controller
 	LaneAt    []wire.Address
 	ClientAt  []wire.Address
+	Surplus   int     // the last clients, so many, begin without splits
 	Slots     []int   // per client, the tasks that compute at once
 	ReadyAt   []int64 // per node, when it says that it is ready
 	Drift     []int64 // per node, of its clock, in thousandths
@@ -46,6 +47,7 @@ type Schedule struct {
 	Plans   []Plan
 
 	directed, complete bool // Directed has made it
+	surplus            bool // some clients begin without splits
 
 	Play // what else the job does
 }
@@ -63,6 +65,9 @@ const LateMax = 200
 // LooseSeeds is the first seed of schedules whose splits run ahead: no table makes one wait for another.
 const LooseSeeds = 1 << 40
 
+// SurplusSeeds is the first seed of schedules in which some clients begin without splits.
+const SurplusSeeds = 1 << 41
+
 // New decides all that a seed decides before the first event.
 func New(seed uint64) *Schedule {
 	rng := rand.New(rand.NewPCG(seed, 0x62656c6c6f7773))
@@ -72,7 +77,8 @@ func New(seed uint64) *Schedule {
 	s.Drive = []string{"running", "pipelined", "strata", "strata"}[rng.IntN(4)]
 	s.Ahead = 1
 	s.Play.begin(seed)
-	loose := seed >= LooseSeeds
+	s.surplus = seed >= SurplusSeeds
+	loose := seed >= LooseSeeds && !s.surplus
 	if loose {
 		s.Job, s.Drive = model.Jobs[model.Shapes+rng.IntN(model.LooseShapes)](), "pipelined"
 	}
@@ -153,6 +159,28 @@ func (s *Schedule) drawTopology() {
 		s.Slots = append(s.Slots, 1+s.Rng.IntN(3))
 	}
 	s.ClientAt = route.Clients(nodes)
+	if s.surplus {
+		s.Surplus = 1 + s.Rng.IntN(len(nodes)-1)
+	}
+}
+
+// FirstRoute returns the route with which a life begins. The last clients may have no splits.
+func (s *Schedule) FirstRoute() *route.Route {
+	var nodes []bellows.NodeID
+	for _, a := range s.ClientAt {
+		nodes = append(nodes, a.Node)
+	}
+	holders := len(nodes) - s.Surplus
+	first := route.Spread(s.Job.Schemas, s.Job.Splits, s.LaneAt, nodes[:holders])
+	whole := first.Whole()
+	for _, n := range nodes[holders:] {
+		whole = append(whole, first.AddClient(n))
+	}
+	all, err := first.Rebuilt(first.Version(), whole)
+	if err != nil {
+		panic(err)
+	}
+	return all
 }
 
 // drawLinks makes every link of its own kind, from none of a fault to much of it.
