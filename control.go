@@ -16,14 +16,16 @@ const (
 	MoveSplit     // Node runs Split from its next clock on
 )
 
-// CutTables is a cut: lanes give away their partitions as they are after the records before, while they go on changing (package checkpoint).
+// CutTables is a cut: lanes give away their partitions as they are after the previous records, while these continue to
+// change (package checkpoint).
 const CutTables ControlKind = 8
 
-// These make the next version of the route, too. HeirLane of Heir takes over the counts of who leaves.
+// These kinds also make the next version of the route. HeirLane of Heir takes over the counts of the actor that leaves.
 const (
 	RemoveLane   ControlKind = iota + 10 // Lane of Node takes part no more, and held nothing
-	RemoveClient                         // Node runs no tasks any more, and had no split
-	LoseClient                           // Node is lost, and the job goes on: what it has sent and is not recorded never counts
+	RemoveClient                         // Node runs no more tasks, and had no split
+	// Node is lost, and the job continues: what it has sent and is not recorded never counts
+	LoseClient
 )
 
 // ChangesRoute reports whether such a record makes the next version of the route.

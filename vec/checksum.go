@@ -2,11 +2,11 @@ package vec
 
 import "math"
 
-// Checksum returns the sum, modulo 2^64, of the 32-bit patterns of x, each with its bits partly turned over and multiplied by
-// a factor of its place, which is at plus its index: low32((at+i) * odd). The whole is the sum of its pieces, in any order, as
-// long as each is told its place. No two factors below 2^32 places are equal, so two different values that change places change
-// the sum, and so does one that changes or is lost, but for one pattern in 2^32; a zero is no exception. It tells of
-// mistakes and not of malice. All sets give the same bits.
+// Checksum returns the sum, modulo 2^64, of the 32-bit patterns of x, each with some bits flipped and multiplied by a
+// factor of its place, which is at plus its index: low32((at+i) * odd). The sum of pieces, in any order, equals the sum
+// of the whole if each piece gets its place. No two factors below 2^32 places are equal. So the sum changes if two
+// different values change places, and if a value changes or is lost, except for one pattern in 2^32; zeros are no
+// exception. It detects mistakes, not malice. All kernel sets give the same bits.
 func Checksum(at uint32, x []float32) uint64 {
 	var sum uint64
 	for len(x) > chunk {
@@ -16,7 +16,8 @@ func Checksum(at uint32, x []float32) uint64 {
 	return sum + checksum(at, x)
 }
 
-// What Checksum multiplies with and turns over; the generator has them, too. The flip is a value that nobody counts.
+// The multiplier and the flipped bits of Checksum, which the generator also has. The flip is a value that nothing
+// counts.
 const (
 	checksumOdd  = 0x9e3779b1
 	checksumFlip = 0xb5297a4d

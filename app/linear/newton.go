@@ -43,7 +43,7 @@ func (p *problem) inLine() bool { return p.name == lossLogistic && p.l1 == 0 && 
 // The tables of Newton's method, in their order.
 const (
 	weightsTable     train.Table = iota // row j: the weight of scaled feature j; last row: of the bias
-	directionTable                      // likewise
+	directionTable                      // row j: the change of that weight; last row: of the bias
 	limitsTable                         // row of a split: the largest slope of its features, without l1
 	momentsTable                        // row j: the Hessian's row of the losses, and the gradient; of columns, row of a split: both slopes of each of its rows
 	multipliersTable                    // row of a split: the dual variables of its rows; of losses with corners
@@ -53,15 +53,16 @@ const (
 const (
 	argLength = argCount + iota // the part of the direction that belongs to the weights
 	argSharp                    // curvature of a loss with corners, where it is smooth
-	argTaken                    // likewise, of the epoch before, whose dual variables become those of the rows; 0: they stay
-	argDamp                     // of columns: how many times the curvature along a direction may be what a split sees of it
+	// the curvature of the previous epoch; its dual variables become those of the rows; 0: they stay
+	argTaken
+	argDamp // of columns: how many times the curvature along a direction may be what a split sees of it
 	argNewton
 )
 
 // The results of a task of Newton's method that measures: blocks of as many as there are lengths, and what is so at length 0.
 const (
 	triedLoss      = iota * len(lengths) // of training rows
-	triedSmooth                          // likewise, smoothed
+	triedSmooth                          // the same of the smoothed loss
 	triedRight                           // of training rows: on the right side, or squared errors
 	triedSpread                          // of training rows: the curvature of the loss
 	triedTest                            // loss of test rows
@@ -346,14 +347,14 @@ func (e *newton) limit(t *train.Task, slope float64) {
 	t.PushRow(limitsTable, bellows.RowID(t.Split()), []float32{float32(slope) - was})
 }
 
-// The end of shrink: sweeps, and the part of the first sweep's gain that is too little to go on.
+// The end of shrink: sweeps, and the part of the first sweep's gain that is too little to continue.
 const (
 	shrinkMost  = 1000
 	shrinkLeast = 1e-14
 )
 
-// shrink writes the change d of weights w for which gradient·d + d·hessian·d/2 + threshold |w+d|₁ is least, by coordinate descent. What is zero at the best becomes zero
-// exactly.
+// shrink writes the change d of weights w with the least gradient·d + d·hessian·d/2 + threshold |w+d|₁, by coordinate
+// descent. A weight that is zero at the optimum becomes exactly zero.
 func shrink(hessian, gradient []float64, w []float32, threshold float64, d []float32) {
 	size, slope := len(w), slices.Clone(gradient)
 	at := make([]float64, size)

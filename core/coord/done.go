@@ -20,8 +20,8 @@ import (
 // Turned down: lanes that tell the controller what they hold, each of its part: a frame for each
 // client and lane (docs/decisions/0022).
 
-// takeDone numbers a flush when its turn has come, and then those that had to wait for it. After
-// the end it is nothing: the commit that ends the job has been told.
+// takeDone numbers a flush when it is the next of its splits, and then those that had to wait for it. After the end it
+// does nothing: the commit that ends the job has been announced.
 func (c *Controller) takeDone(from wire.Address, m *wire.Done, fx *Effects) {
 	if c.ending.Begun() && !planted.On("done-after-end") {
 		wire.Free(m)
@@ -60,9 +60,9 @@ func (c *Controller) takeDone(from wire.Address, m *wire.Done, fx *Effects) {
 	wire.Free(m)
 }
 
-// commit numbers a flush and tells the driver of its results. A flush that cannot count ends the
-// job: its units were run twice, or by whom they were not dispatched to. One that is held at an
-// owner of the past is to be held at the one of now (current).
+// commit numbers a flush and passes its results to the driver. A flush that cannot count ends the job: its units were
+// run twice, or by a client that they were not dispatched to. If a former owner holds it, the current owner must hold
+// it first (current).
 func (c *Controller) commit(from wire.Address, m *wire.Done, fx *Effects) {
 	complete := c.claims.Progress().Complete()
 	stale, err := c.roster.Stale(m.Pairs)

@@ -11,12 +11,12 @@ import (
 type Driver interface {
 	// DispatchInitialTasks is called once, before anything has run.
 	DispatchInitialTasks(d *Dispatcher)
-	// HandleTaskCompletion is called once per committed task, in the order of the commits: where the
-	// job divides clocks, several times for a clock of a split, of which the last says so
-	// (Completion.Last). What it dispatches sees everything that was committed up to then.
+	// HandleTaskCompletion is called once per committed task, in the order of the commits; if the job divides clocks,
+	// several times for a clock of a split, and Completion.Last marks the last. Tasks that it dispatches see everything
+	// that was committed up to then.
 	HandleTaskCompletion(done Completion, d *Dispatcher)
-	// Save is the driver's state as numbers, Restore the way back: together with the tables and
-	// the queued tasks they are all that a job needs to go on elsewhere.
+	// Save returns the driver's state as numbers, and Restore loads it: together with the tables and the queued tasks
+	// it is all that a job needs to resume elsewhere.
 	Save() []float64
 	Restore(state []float64) error
 }
@@ -29,7 +29,7 @@ type Completion struct {
 	Result       []float64            // what the executor signalled; valid during the call
 }
 
-// What drivers report is kept by the journal until it may be told.
+// The journal keeps the reports of drivers until they may be sent.
 type (
 	// Metric is one named figure of an epoch.
 	Metric = journal.Metric

@@ -14,14 +14,14 @@ const Most = 1 << 8
 // Wait is one thing that a client waits for.
 type Wait struct {
 	Of Of
-	// Number is that of the question, or of the flush in its client. For rows of a subscription it is the commit or
-	// the clock, counted from 1, whose rows are sure to be sent; 0: nothing is sure yet.
+	// Number is the number of the question, or of the flush in its client. For rows of a subscription it is the commit
+	// or the clock, counted from 1, with rows that are sure to be sent; 0: nothing is sure yet.
 	Number uint64
 	// Ref and Generation are what it is about; of a question about several partitions, or of a flush, any of them.
 	Ref        bellows.PartitionRef
 	Generation bellows.Generation
-	// Behind is the lane's answer: what keeps the wait waiting. Who says whose that is: a split's number for a clock,
-	// a node's for a lease, and for room 1 if the client was told that there is some, else 0.
+	// Behind is the lane's answer: the reason for the wait. Who says which actor is meant: a split's number for a
+	// clock, a node's for a lease; and for room 1 if the client was notified of room, else 0.
 	Behind Behind
 	Who    uint32
 }

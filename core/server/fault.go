@@ -9,16 +9,16 @@ import (
 	"bellows/link/wire"
 )
 
-// fault is the first breach of the protocol that the lane has seen. From then on only the end counts.
+// fault is the first protocol violation that the lane has seen. From then on only the end counts.
 type fault struct {
 	self, controller wire.Address
 	complaint        *wire.Complaint // nil: it has seen none
 }
 
-// broken reports whether the lane has seen a breach.
+// broken reports whether the lane has seen a protocol violation.
 func (f *fault) broken() bool { return f.complaint != nil }
 
-// breach ends the lane's work: what it was sent cannot be.
+// breach ends the lane's work because of an invalid message.
 func (f *fault) breach(from wire.Address, out *wire.Outbox, format string, args ...any) {
 	if f.broken() {
 		return

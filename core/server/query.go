@@ -6,11 +6,10 @@ import (
 	"bellows/link/wire"
 )
 
-// takeQuery answers what the lane holds. The term of the one that asks has been taken note of
-// (take): the lane hears none below it any more, so that no record comes behind those of which it
-// speaks here but by that controller. It says everything that a controller cannot know from
-// records: flushes that are held, with what they have finished; who was added and fenced; and what
-// it was told of the end.
+// takeQuery answers with what the lane holds. The lane has already adopted the term of the query (take): it accepts no
+// record of an earlier term, so that only the controller that asks can add to what the lane reports here. The answer
+// has everything that a controller cannot learn from records: flushes that are held, with their finished units; added
+// and fenced actors; and the end, if the lane knows it.
 func (l *Lane) takeQuery(from wire.Address, m *wire.Query, out *wire.Outbox) {
 	h := &wire.Holding{Term: l.terms.Highest(), Last: l.shard.Applied(), Tail: l.tail.Oldest(l.shard.Applied()),
 		Flushes: l.flushes.Holding(), Owned: l.shard.Whole()}

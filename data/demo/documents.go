@@ -5,7 +5,7 @@ import (
 	"bellows/data/internal/bags"
 )
 
-// makeDocuments plants topics: each has 60 words of its own, low ones more frequent, and a document mixes three topics
+// makeDocuments plants topics: each has 60 separate words, low ones more frequent, and a document mixes three topics
 // with words that all documents share.
 func makeDocuments(s *source) *data.DocumentSet {
 	const own = 60

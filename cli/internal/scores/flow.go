@@ -8,10 +8,11 @@ import (
 
 // Flow is an examination of rows that come block by block.
 //
-// A block is scored by a predictor that nobody else has, and in its turn added to what was counted. Nobody who waits for a turn holds a predictor. What is too
-// large to be kept meanwhile takes its turn first, and is scored in it: such a block is nearly always the only one.
+// A separate predictor scores each block; then the blocks are counted in order. A block that waits to be counted holds
+// no predictor. A result that is too large to be kept meanwhile waits first, and is scored when it is next: such a
+// block is nearly always the only one.
 //
-// Lock: what stands below counting is of who has the turn alone.
+// Lock: only the block that is next uses the fields below counting.
 type Flow struct {
 	desks    chan app.Predictor
 	counting app.Counting
@@ -38,7 +39,7 @@ func Begin(p app.Predictor, metrics string, slots int) (*Flow, error) {
 	return f, nil
 }
 
-// Take scores the rows of a block and counts them in its turn.
+// Take scores the rows of a block and counts them in order.
 func (f *Flow) Take(b *data.Block) error {
 	rows := b.Set.Rows()
 	if rows > f.counting.Step() {

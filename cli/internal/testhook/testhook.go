@@ -12,9 +12,9 @@ import (
 	"bellows/train"
 )
 
-// Task, where it is set, is called by tasks before they do anything, with how many epochs' items this process has visited: whoever tests
-// interruptions and changes holds the run there until what is to come has come, so that nothing comes too late; and who looks at a run that is held
-// costs no processor time. Package clitest sets it, before a command begins.
+// Task, if set, is called by tasks before they begin, with the number of epochs whose items this process has visited.
+// Tests of interruptions and changes hold the run there until their event has come, so that nothing comes too late; an
+// observer of a run that is held costs no processor time. Package clitest sets it, before a command begins.
 var Task func(epochs int64)
 
 // Install makes the tasks of a run call Task, if that is set.
@@ -30,7 +30,7 @@ func Install(r *app.Run) {
 	}
 }
 
-// pausing is an executor whose tasks call Task.
+// pausing is an executor with tasks that call Task.
 type pausing struct {
 	train.Executor
 	items   int64 // of an epoch
