@@ -33,7 +33,7 @@ type Copy struct {
 
 // NewCopy returns a copy that lasts. The caller offers it, begins it when the offer was taken, and then lets it Feed
 // the destination, until it calls End or the partition has gone.
-func (p *Partition) NewCopy() *Copy {
+func NewCopy(p *Partition) *Copy {
 	return &Copy{lasts: true, log: &p.Log, state: &p.State, leases: &p.Leases, backlog: &p.backlog}
 }
 

@@ -31,7 +31,7 @@ func (f *fed) begin() {
 	f.begun++
 	m := &wire.Handoff{Term: 1, Number: f.begun, Pair: f.r.p.Pair(), Node: f.node}
 	f.source = handoff.NewSource(m, f.begun, handoff.Limits{Slab: 7, Window: 200, Behind: 1 << 20})
-	f.of, f.copy, f.to, f.pieces = f.r.p, f.r.p.NewCopy(), f.r.make(true, 0), nil
+	f.of, f.copy, f.to, f.pieces = f.r.p, partition.NewCopy(f.r.p), f.r.make(true, 0), nil
 	var fx partition.Effects
 	f.copy.Offer(f.source, 1, &fx)
 	f.to.In.Target = handoff.NewTarget(self, fx.Sends[0].Message.(*wire.Piece))
