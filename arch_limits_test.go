@@ -207,7 +207,6 @@ var exempt = offenders{
 		"core/validate":          157,
 		"data":                   76,
 		"data/internal/bags":     10,
-		"data/internal/columns":  1,
 		"data/internal/foreign":  1,
 		"data/internal/idx":      1,
 		"data/internal/lines":    59,

@@ -75,7 +75,7 @@ func TestTimesAreFound(t *testing.T) {
 		{Examples, "ts,date,y\n5,1,0\n", Options{}, "the time can be column ts or column date"},
 		{Examples, "a,b,y\n5,1,0\n", Options{}, "the header names no time|the columns are a, b, y"},
 		{Examples, "5,1,0\n4,2,1\n", Options{}, "no column is known to hold the time|by its number, 1 to 3"},
-		{Examples, "ts,a,y\n5,1,0\n", Options{Label: "ts"}, "the label's column is to say when rows are from|--time"},
+		{Examples, "ts,a,y\n5,1,0\n", Options{Label: "ts"}, "one column cannot hold both labels and times|--time"},
 		{Examples, "1 1:2\n", Options{}, "lines of LIBSVM have no column of times|--holdout last"},
 	} {
 		got := shownTimes(c.kind, c.text, c.opt)

@@ -65,7 +65,8 @@ func parseManifest(text []byte) (*manifest, error) {
 		return nil, fmt.Errorf("it is not JSON: %w", err)
 	}
 	if head.Format != manifestFormat && head.Format != manifestBefore {
-		return nil, fmt.Errorf("its format is %.40q, and this version reads %q", head.Format, manifestFormat)
+		return nil, fmt.Errorf("its format is %.40q, and this version reads %q and %q",
+			head.Format, manifestFormat, manifestBefore)
 	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()

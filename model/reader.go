@@ -10,7 +10,8 @@ import (
 // A Reader extracts what an application needs from a model, and keeps the first error. The files of an open folder
 // agree with its manifest, but another version or another program may have written all of them.
 //
-// The order of calls: Model.Reader, then the parts, then Err. After an error, parts are nil.
+// The order of calls: Model.Reader; then Floats, Counts, Bytes and ReadDetails; then Err. A call that fails returns
+// nil. Later calls may still return values: use none of them before Err returns nil.
 type Reader struct {
 	*Model
 	err error

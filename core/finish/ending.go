@@ -91,7 +91,7 @@ func (e *Ending) TellAll(r *roster.Roster, out *wire.Outbox) {
 	e.TellSome(all, r, out)
 }
 
-// TellSome sends actors the end, and waits until those have closed that are not lost and have not left.
+// TellSome sends wire.End to actors, and adds those that are neither lost nor gone to the ones that must still close.
 func (e *Ending) TellSome(list []wire.Address, r *roster.Roster, out *wire.Outbox) {
 	for _, a := range list {
 		switch {
@@ -120,7 +120,8 @@ func (e *Ending) TellOpen(r *roster.Roster, out *wire.Outbox) {
 
 // Send sends an actor the end, with the nodes that are lost: a lane waits for every other client to pass the end on,
 // after everything that it has sent (docs/decisions/0006). A lane that is behind, or takes no more records, does not
-// know which actors have left. A client that is broken, or has ended for the previous controller, takes no route.
+// know which actors have left. A client that is broken, or has ended for the previous controller, accepts no
+// new route, so the message names the lanes.
 func (e *Ending) Send(to wire.Address, r *roster.Roster, out *wire.Outbox) {
 	m := &wire.End{Term: e.term, Commit: e.outcome.Commits, Reason: e.outcome.Reason, Kind: e.outcome.Kind}
 	if lost := r.AllLost(); len(lost) > 0 && !planted.On("gone-awaited") {
@@ -139,9 +140,9 @@ func (e *Ending) Send(to wire.Address, r *roster.Roster, out *wire.Outbox) {
 	out.Send(e.job.Controller, to, m)
 }
 
-// TakeClosed takes an actor's last message, and reports whether it was waited for. An actor sends it to each controller
-// once. Actors are not waited for either if a lane has taken over their counts: they may have left, unknown to a
-// controller that takes over and ends at once.
+// TakeClosed takes an actor's last message, and reports whether it was waited for. An actor sends it to each
+// controller once. If a lane has taken over the counts of other actors, it also stops waiting for them: they may have
+// left, unknown to a controller that takes over and ends at once.
 func (e *Ending) TakeClosed(from wire.Address, m *wire.Closed, r *roster.Roster) bool {
 	i := slices.Index(e.open, from)
 	if e.outcome == nil || i < 0 {
@@ -177,8 +178,8 @@ func (e *Ending) Withhold(n bellows.NodeID, reason string) {
 	}
 }
 
-// Spares reports whether the state can be collected without a node: then any other node that is lost takes its final
-// counts with it.
+// Spares reports whether the state can be collected without a node. If that node is lost, only its final counts are
+// lost with it.
 func (e *Ending) Spares(n bellows.NodeID, r *roster.Roster) bool {
 	switch {
 	case e.over || !e.collects() || planted.On("state-not-spared"):
@@ -239,8 +240,8 @@ func (e *Ending) ask(lane wire.Address, m *wire.Collect, out *wire.Outbox) {
 	out.Send(e.job.Controller, lane, m)
 }
 
-// TakeSlab takes a piece of the state, and asks for another. An error is a breach. Pieces for an earlier controller are
-// ignored.
+// TakeSlab takes a piece of the state, and asks for another. An error means a breach of the protocol. Pieces for an
+// earlier controller are ignored.
 func (e *Ending) TakeSlab(from wire.Address, m *wire.Slab, nowMillis int64, out *wire.Outbox) error {
 	if e.over || m.Term > 0 && m.Term < e.term {
 		return nil
@@ -253,7 +254,8 @@ func (e *Ending) TakeSlab(from wire.Address, m *wire.Slab, nowMillis int64, out 
 	return nil
 }
 
-// TakeCollected takes a lane's message that it has sent all of the state. An error is a breach.
+// TakeCollected takes a lane's message that it has sent all of the state. An error means a breach of the
+// protocol.
 func (e *Ending) TakeCollected(from wire.Address, m *wire.Collected, nowMillis int64) error {
 	if e.over || m.Term > 0 && m.Term < e.term {
 		return nil
@@ -273,7 +275,8 @@ func (e *Ending) asked() *checkpoint.Collector {
 	return e.collector
 }
 
-// Await gives up what has not come in time, and returns a sentence about what has not come for long; empty: none.
+// Await checks the current wait without blocking. It gives up what is overdue, and returns a sentence about what has
+// been awaited for long; empty: none.
 func (e *Ending) Await(nowMillis int64) (notice string) {
 	times := &e.job.Times
 	waited, name := e.wait.Look(nowMillis, times.Notice)

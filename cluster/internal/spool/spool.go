@@ -45,8 +45,8 @@ type Spool struct {
 	ended  bool
 	closed bool
 	full   bool
-	line   []byte // of the standard output, that has no end yet; it is kept back where no screen shows it
-	event  uint64 // the last that was written there; the largest number: the last line was
+	line   []byte // a line of standard output that is not complete yet; it is held back unless the output goes to a screen
+	event  uint64 // number of the last event on standard output; math.MaxUint64: the job's last line was written
 }
 
 // spoolMost is how many bytes of output are kept; what comes after them is dropped, and that is said.
@@ -69,7 +69,7 @@ func New(folder string) (*Spool, error) {
 	return s, nil
 }
 
-// Dropped returns the spool of a job without output: a manager that has ended kept it.
+// Dropped returns the spool of a job without output: it ended with the manager that kept it.
 func Dropped() *Spool { return &Spool{closed: true, ended: true, more: make(chan struct{})} }
 
 // append adds a frame.
@@ -154,7 +154,7 @@ func (s stream) Write(b []byte) (int, error) {
 // lineMost is how long a line may be that is kept back.
 const lineMost = 1 << 20
 
-// whole returns the lines that have ended with b, and takes note of the last event among them.
+// whole adds b to the unfinished line, returns the lines that are complete now, and notes the last event among them.
 func (s *Spool) whole(b []byte) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,7 +175,7 @@ func (s *Spool) whole(b []byte) []byte {
 		switch {
 		case bytes.HasPrefix(line, []byte(`{"seq":`)) && json.Unmarshal(line, &e) == nil:
 			s.event = e.Seq
-		case bytes.HasPrefix(line, []byte(`{"app":`)): // the last
+		case bytes.HasPrefix(line, []byte(`{"app":`)): // the job's last line
 			s.event = math.MaxUint64
 		}
 	}
@@ -189,7 +189,7 @@ func (s *Spool) DropLine() {
 	s.line = nil
 }
 
-// rest passes on a line that has not ended, as of a process that has.
+// rest passes on the unfinished last line of a process that has ended.
 func (s *Spool) rest() {
 	s.mu.Lock()
 	line := s.line
@@ -200,7 +200,7 @@ func (s *Spool) rest() {
 	}
 }
 
-// LastEvent returns the number of the last event that was written.
+// LastEvent returns the number of the last event on standard output, or math.MaxUint64 after the job's last line.
 func (s *Spool) LastEvent() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -274,7 +274,7 @@ func (s *Spool) Follow(ctx context.Context, from int64, write func([]byte) error
 			at += int64(n)
 		}
 		switch {
-		case dropped: // meanwhile, which the next round says
+		case dropped: // dropped meanwhile: the next round returns the error
 			continue
 		case ended:
 			return write(last)

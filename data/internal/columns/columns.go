@@ -3,8 +3,8 @@
 // The caller's duties, in order:
 //
 //  1. Take a Sample of the first rows, and ask Headed whether the first line names the columns.
-//  2. Make a Column for each feature, Open if its sample is text. Parse with the levels of Numbering, one per worker, and
-//     settle what was open by lines.MergeLevels.
+//  2. Settle with the samples: it makes a Column for each feature, which is Open if its sample is text. Parse the rows
+//     with the levels from Numbering, one set per worker, and merge those of open columns with lines.MergeLevels.
 //  3. FillIn missing values, look for Odd columns, and Encode the rows if a column is text.
 //
 // The package refuses a first line that could be either, a header or a row. It guesses nothing from names.

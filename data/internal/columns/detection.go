@@ -60,16 +60,16 @@ type Detection struct {
 	Named      []MissingWord // words in columns of text that stand for a missing value by default
 	// Partitions lists the keys of folders called key=value in the inputs' paths that are not read as columns.
 	Partitions []string
-	Unknown    int64    // number of values of text without a level in their column, see Options.As
+	Unknown    int64    // number of values of text without a level in their column
 	Hashed     []string // columns of text with too many values to tell apart
 	Singular   []string // columns of text with a value for at most two rows on average
 	Constant   []string // columns with the same value in all rows, as flags name them
 	Counting   []string // columns of numbers that count the rows
 	Coarse     []string // columns with differences too small for 64-bit numbers of their size
 	CoarseMost float64  // the largest part of its spread that one of these columns loses
-	Dropped    int64    // sparse entries beyond Options.Features, tokens beyond Options.Words
+	Dropped    int64    // sparse entries beyond the limit on features, tokens beyond the limit on words
 
-	TimesFrom    float64 // what times are counted from: a whole number
+	TimesFrom    float64 // subtracted from the times: a whole number
 	TimesRounded bool    // some times are so far from TimesFrom that they lost their last digits
 
 	FromCache    bool   // columns came from the cache

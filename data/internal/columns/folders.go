@@ -56,7 +56,6 @@ func unescape(part string) string {
 }
 
 // varies reports whether the inputs have more than one value.
-// various reports whether the inputs have more than one value.
 func (p *FolderKey) varies() bool {
 	return slices.ContainsFunc(p.Values, func(v string) bool { return v != p.Values[0] })
 }

@@ -21,7 +21,8 @@ type Sampled struct {
 	values                origins.Sample
 }
 
-// Text reports whether the column is one of text: more of its values are words than numbers.
+// Text reports whether the column is one of text: it has more words than numbers, or only words for a missing value
+// that are kept as text.
 func (s Sampled) Text() bool {
 	return s.words > s.numbers+s.wrong || s.kept > 0 && s.numbers+s.wrong == 0
 }

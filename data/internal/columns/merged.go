@@ -5,7 +5,8 @@ import "slices"
 // LevelTables map each worker's numbers of a column's values to the merged ones.
 type LevelTables [][]float32
 
-// Merged returns the merged number of a value that worker w has numbered at.
+// Merged returns the merged number of the value to which worker w gave the number at. Numbers above LevelsMax are
+// buckets.
 func (t LevelTables) Merged(w int, at float32) float32 {
 	if i := int(at); i < len(t[w]) {
 		return t[w][i]
@@ -13,7 +14,8 @@ func (t LevelTables) Merged(w int, at float32) float32 {
 	return at - LevelsMax - 1
 }
 
-// Join maps numbers among names to numbers among names and known together, and returns both lists joined, ascending.
+// Join returns one ascending list of names and known, and turns positions in names, which the tables hold, into
+// positions in that list.
 func (t LevelTables) Join(names, known []string) []string {
 	all := slices.Concat(names, known)
 	slices.Sort(all)

@@ -30,9 +30,9 @@ type Choice struct {
 	Folders    []Folder // the features that no column of the file has
 	Ignored    []Column
 	Choice     string  // how the label's column was chosen, for the screen; "" if the user named it
-	Origin     float64 // what labels are counted from
+	Origin     float64 // subtracted from the labels
 	LabelLoss  float64 // like Column.Loss
-	Fresh      bool    // the columns do not come from a model
+	Fresh      bool    // the columns are not just those of a model
 	want       *Wanted
 }
 
@@ -55,7 +55,7 @@ type Known struct {
 	Header, TextLabels bool
 	Label, Weight      *Column
 	Features, Ignored  []Column
-	Origin             float64 // what labels are counted from
+	Origin             float64 // subtracted from the labels
 	Grow               bool    // new columns and values of text are accepted, and numbered after the known ones
 }
 
@@ -249,7 +249,7 @@ func (p *Choice) putWeightAside(ignored []int) ([]int, *lines.Fault) {
 	switch {
 	case f != nil:
 	case at == p.Time:
-		f = &lines.Fault{What: "the column of weights is to say when rows are from",
+		f = &lines.Fault{What: "one column cannot hold both weights and times",
 			How: "name another column with --weight or --time"}
 	case slices.Contains(ignored, at):
 		f = &lines.Fault{What: "the column of weights is to be ignored",
@@ -303,10 +303,10 @@ func (p *Choice) chooseLabel(ignored []int) (f *lines.Fault) {
 		switch p.Label, f = p.find(p.want.Label); {
 		case f != nil:
 		case p.Label == p.Time:
-			f = &lines.Fault{What: "the label's column is to say when rows are from",
+			f = &lines.Fault{What: "one column cannot hold both labels and times",
 				How: "name another column with --time"}
 		case p.Label == p.Weight:
-			f = &lines.Fault{What: "the label's column is to be that of weights",
+			f = &lines.Fault{What: "one column cannot hold both labels and weights",
 				How: "name another column with --weight or --label"}
 		case slices.Contains(ignored, p.Label):
 			f = &lines.Fault{What: "the label's column is to be ignored", How: "leave it out of --ignore"}
@@ -392,7 +392,7 @@ func (p *Choice) matchNames(ignored []int) (extra []int, f *lines.Fault) {
 	case f != nil:
 		return nil, f
 	case p.Time >= 0 && slices.Contains(lacking, p.Names[p.Time]):
-		return nil, &lines.Fault{What: fmt.Sprintf("the model was trained on %s, which is to say when rows are from",
+		return nil, &lines.Fault{What: fmt.Sprintf("the model was trained on %s, which is now the column of times",
 			columnsNamed(p.Names[p.Time:p.Time+1])),
 			How: "keep it as a feature with --time-feature"}
 	case len(lacking) > 0:

@@ -256,7 +256,7 @@ func (c *Cells) missingLabels(k int, v *Vector, rows int) *lines.Fault {
 	return nil
 }
 
-// times64 takes the times of rows.
+// times takes the times of rows.
 func (c *Cells) times(v *Vector, rows int, p *lines.Piece) *lines.Fault {
 	for i := range rows {
 		c.text = v.Append(c.text[:0], i)

@@ -14,7 +14,7 @@ import (
 type columnReader struct {
 	*parquet.Column
 	out   Vector
-	begun bool // out is not taken yet
+	begun bool // out holds the first rows, which next returns again
 	text  []byte
 	ends  []int
 }

@@ -17,7 +17,7 @@ type described struct {
 // deepMost bounds the nesting of fields.
 const deepMost = 64
 
-// The indices of fields in the tables of Arrow's format.
+// The byte offsets of fields in the FlatBuffers vtables of Arrow's tables.
 const (
 	messageVersion  = 4
 	messageType     = 6

@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// The indices of fields in the footer's table in Arrow's file format, and the size of a block, which has the place of a
-// message.
+// The byte offsets of fields in the FlatBuffers vtable of Arrow's footer, and the size of a block, which has the place
+// of a message.
 const (
 	footerVersion      = 4
 	footerSchema       = 6
@@ -106,7 +106,7 @@ func schemaMessage(footer []byte, schema int, version int16) []byte {
 	return append(b, footer...)
 }
 
-// next makes the messages those of the next block. After the last block it returns io.EOF.
+// next returns the next block, or io.EOF after the last.
 func (f *footed) next() (block, error) {
 	if len(f.blocks) == 0 {
 		return block{}, io.EOF
@@ -116,7 +116,7 @@ func (f *footed) next() (block, error) {
 	return b, nil
 }
 
-// described returns the description of the next message, and the reader of its body.
+// described returns the description of the next message, and makes m read from its body.
 func (f *footed) described(m *messages) (meta []byte, err error) {
 	if meta = f.schema; meta != nil {
 		f.schema = nil

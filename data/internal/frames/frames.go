@@ -60,7 +60,7 @@ func FormOf(head []byte) int {
 // RowsMost is the number of rows that Read yields at a time.
 const RowsMost = 16 << 10
 
-// A Column is a column of the schema. A part of an object is a column as well; dots join its names.
+// A Column is a column of the schema. In Parquet a part of an object is a column as well; dots join its names.
 type Column struct {
 	Name string
 	Odd  string // why it cannot be read, such as "holds lists"; "" if it can

@@ -10,9 +10,9 @@
 // Bounds come before trust: a header is read and bounded before its image is decoded. Content of an archive is never
 // written anywhere, and its names are only inspected.
 //
-// The package neither guesses nor skips: images in no folder have no class; files in folders of classes that are no
-// images are errors, and so are links in archives and links to a folder above them. It skips only hidden files, and
-// files next to the folders of classes without the extension of an image.
+// The package does not guess. An image outside the class folders has no class. A file in a class folder that is not an
+// image is an error, and so is a link in an archive, and a link to a folder above itself. Only hidden files are
+// skipped, and files next to the class folders without the extension of an image.
 package images
 
 import (
@@ -97,7 +97,8 @@ func Named(name string) bool {
 	return false
 }
 
-// hidden reports whether a file or a folder is one that file managers and archivers leave behind.
+// hidden reports whether the name of a file or a folder begins with a dot, or is one that file managers and archivers
+// leave.
 func hidden(base string) bool {
 	return strings.HasPrefix(base, ".") || base == "__MACOSX" || base == "Thumbs.db" || base == "desktop.ini"
 }

@@ -18,7 +18,7 @@ func Below(folder string) string {
 		next := ""
 		for _, e := range entries {
 			switch name := e.Name(); {
-			// Spark names files so that are no data
+			// Spark gives such names to files that hold no data
 			case strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_"):
 			case !e.IsDir():
 				return filepath.Join(pattern, "*"+filepath.Ext(name))

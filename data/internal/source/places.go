@@ -225,7 +225,7 @@ type ahead struct {
 	rest   []byte // of last
 }
 
-// A gulp is the result of one read.
+// A chunk is the result of one read.
 type chunk struct {
 	bytes []byte
 	err   error

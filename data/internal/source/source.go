@@ -3,8 +3,8 @@
 // The caller's duties, in order: Expand the names of the command with Places; Open each Input; inspect the stream's
 // Head, read, and Close it. Errors are *lines.Error.
 //
-// The package refuses inputs in unknown places, folders, unsupported file formats, and streams that decompress to too
-// many bytes.
+// Expand refuses URIs of unknown stores. Open refuses folders and unsupported file formats. Reading refuses a stream
+// that decompresses to too many bytes.
 package source
 
 import (

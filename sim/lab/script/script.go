@@ -1,7 +1,8 @@
-// Package script is what happens to a job of the laboratory besides its training: partitions and splits that move, nodes that leave,
-// die, are slow for a while or switch their role, and cuts.
+// Package script describes what happens to a job of the laboratory besides its training: partitions and splits move;
+// nodes leave, die, are slow for a while or switch their role; and cuts, which save the job's state, are taken.
 //
-// Make events, or Parse them, and Check them against a site. The package refuses to carry them out.
+// Make events, or Parse them, and Check them against the numbers of nodes, splits and partitions of a job. The package
+// does not carry them out.
 package script
 
 import (
@@ -48,7 +49,7 @@ type Result struct {
 	Err   string        // why it did not
 }
 
-// Form names the arguments of each kind, after its time.
+// Form shows how an event of each kind is written: its time, its kind and its arguments.
 const Form = "TIME:move:PARTITION:NODE, TIME:split:SPLIT:NODE, TIME:leave:NODE[:NOTICE], TIME:die:NODE, TIME:cut, " +
 	"TIME:switch:NODE:worker|server|both or TIME:slow:NODE:FACTOR:DURATION"
 
@@ -83,7 +84,7 @@ func (e *Event) optional() int {
 	return 0
 }
 
-// fields returns what reads each argument of the event's kind.
+// fields returns the functions that read the arguments of the event's kind, in order, and whether the kind is known.
 func (e *Event) fields() (list []func(string) error, some bool) {
 	node := func(arg string) error {
 		n, err := strconv.ParseUint(arg, 10, 32)
@@ -159,7 +160,8 @@ func (e *Event) Check(nodes, splits, partitions int) error {
 	return nil
 }
 
-// Slowness returns by how much a node is slower at a time by the events of a script, and until when that holds.
+// Slowness returns the factor by which the events of a script slow a node at a time, and the time until which it holds:
+// always if no later event changes it.
 func Slowness(list []Event, n bellows.NodeID, now, always time.Duration) (slower float64, until time.Duration) {
 	slower, until = 1, always
 	for i := range list {
