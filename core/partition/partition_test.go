@@ -364,7 +364,7 @@ func (r *rig) soup(steps int) {
 	r.check()
 }
 
-// step does one thing at random.
+// step performs one random action.
 func (r *rig) step() {
 	switch do := r.rng.IntN(20); {
 	case do < 8:
