@@ -8,6 +8,7 @@ import (
 	"bellows/core/partition"
 	"bellows/core/partition/partitiontest"
 	"bellows/sim/internal/grid"
+	"bellows/sim/internal/mirrors"
 	"bellows/sim/internal/schedule"
 )
 
@@ -50,26 +51,15 @@ func TestMirrors(t *testing.T) {
 }
 
 // mirrored plays a schedule and returns the mirrors of its partitions.
-func mirrored(t *testing.T, seed uint64) (list []*partitiontest.Mirror) {
-	tables := schedule.New(seed).Job.Schemas
-	w := newWorld(seed, nil, grid.Hooks{OnPartition: func(p *partition.Partition) {
-		s := &tables[p.Ref.Table]
-		m, err := partitiontest.New(p, s, s.Cut())
+func mirrored(t *testing.T, seed uint64) []*partitiontest.Mirror {
+	m := mirrors.Mirrors{Job: schedule.New(seed).Job, Every: 1, Must: func(err error) {
 		if err != nil {
 			t.Errorf("seed %d: %v", seed, err)
-			return
 		}
-		m.Every = 1 + len(list)%5
-		list = append(list, m)
-	}})
-	if r := w.runEras(seed); r.Violation != "" {
+	}}
+	if r := newWorld(seed, nil, grid.Hooks{OnPartition: m.Follow}).runEras(seed); r.Violation != "" {
 		t.Errorf("seed %d: %s", seed, r.Violation)
 	}
-	for _, m := range list {
-		if err := m.Check(); err != nil {
-			t.Errorf("seed %d: %v", seed, err)
-			break
-		}
-	}
-	return list
+	m.Final()
+	return m.List
 }

@@ -81,7 +81,7 @@ func unionRows(ids [4][]uint32) (n int) {
 	return n
 }
 
-// mergeFour adds three ascending lists to b, which is one, as MergeThree does: o to b, q to p, and what they are to b.
+// mergeFour adds three ascending lists to b, which is one, as MergeThree does: o to b, q to p, and their sum to b.
 // It changes p.
 //
 // It marks the rows of a block in a bit set for each list. Each row's place in the sum is then a count of bits. No step

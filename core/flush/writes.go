@@ -22,7 +22,7 @@ type Work struct {
 	// Barrier are the deltas of BSP tables.
 	Barrier *delta.Set
 	// Stream are the deltas of the other tables, of which the split is a user too: it lays them over its reads until
-	// they are committed. Nil: there are none.
+	// they are committed. Nil: none.
 	Stream *delta.Bundle
 	Leases []Lease
 }

@@ -34,7 +34,14 @@ type Copy struct {
 // NewCopy returns a copy that lasts. The caller offers it, begins it when the offer was taken, and then lets it Feed
 // the destination, until it calls End or the partition has gone.
 func NewCopy(p *Partition) *Copy {
-	return &Copy{lasts: true, log: &p.Log, state: &p.State, leases: &p.Leases, backlog: &p.backlog}
+	c := newCopy(p)
+	c.lasts = true
+	return &c
+}
+
+// newCopy returns a copy that ends with a move.
+func newCopy(p *Partition) Copy {
+	return Copy{log: &p.Log, state: &p.State, leases: &p.Leases, backlog: &p.backlog}
 }
 
 // Before sends what a change is made of.

@@ -77,8 +77,7 @@ func New(c Config) (*Partition, error) {
 		newBuffer: func() *delta.Buffer { return delta.NewBuffer(c.Schema, st.Rows(), c.Direct) }}
 	p.Subscribers = Subscribers{log: &p.Log, store: st, width: width, keysMax: c.Cut.SubscribedMost(width)}
 	p.cut = cut{giver: c.Cuts, state: &p.State}
-	p.Out = Outgoing{Copy: *NewCopy(p)}
-	p.Out.lasts = false
+	p.Out = Outgoing{Copy: newCopy(p)}
 	p.Log.Attach(&p.Ledger)
 	p.Log.Attach(&p.cut)
 	return p, nil

@@ -1,4 +1,4 @@
-// Package mirrors repeats the changes of every partition in a store of its own, by the partition's log.
+// Package mirrors repeats the changes of every partition in its own store, by the partition's log.
 package mirrors
 
 import (
@@ -13,7 +13,7 @@ type Mirrors struct {
 	Job   *model.Job
 	Every int // changes after which one reads; 0: no mirrors
 	Must  func(error)
-	list  []*partitiontest.Mirror
+	List  []*partitiontest.Mirror
 }
 
 // Follow attaches a mirror to a new partition.
@@ -27,13 +27,13 @@ func (o *Mirrors) Follow(p *partition.Partition) {
 		o.Must(err)
 		return
 	}
-	m.Every = 1 + (o.Every+len(o.list))%16
-	o.list = append(o.list, m)
+	m.Every = 1 + (o.Every+len(o.List))%16
+	o.List = append(o.List, m)
 }
 
 // Final compares each mirror with its partition for the last time.
 func (o *Mirrors) Final() {
-	for _, m := range o.list {
+	for _, m := range o.List {
 		o.Must(m.Check())
 	}
 }

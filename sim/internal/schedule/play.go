@@ -31,7 +31,7 @@ type Play struct {
 	further     *rand.Rand     // decides Connections
 	leaving     *rand.Rand     // decides which actors leave
 	forms       *rand.Rand     // decides which partitions are large for package delta
-	Mirrors     int            // mirrors of the partitions' logs read after about so many changes; 0: there are none
+	Mirrors     int            // mirrors of the partitions' logs read after about so many changes; 0: none
 	mirroring   *rand.Rand     // decides Mirrors, and what logs keep
 	Shifts      []Shift        // partitions that move
 	Meddle      int            // chance of a step of a move to have something befall it, in thousandths

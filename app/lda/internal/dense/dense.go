@@ -83,9 +83,9 @@ func (x *Rows) Draw(weight []float32, counts []uint16, beta float32, old int32, 
 		u -= sums[b]
 	}
 	first, last := b*Block, -1
-	some := (*[Block]float32)(weight[first:])
+	weights := (*[Block]float32)(weight[first:])
 	for i, n := range (*[Block]uint16)(counts[first:]) {
-		v := float32(some[i] * (float32(n) + beta))
+		v := float32(weights[i] * (float32(n) + beta))
 		if first+i == int(old) {
 			v -= own
 		}

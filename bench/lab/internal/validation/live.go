@@ -31,7 +31,7 @@ import (
 // Outcome is what a run took.
 type Outcome struct {
 	Seconds float64 // from the event to the end of the training
-	Event   float64 // seconds from the event until it was complete; 0: there was none
+	Event   float64 // seconds from the event until it was complete; 0: none
 	Cuts    float64 // seconds of a cut, the mean
 	Count   int     // of cuts
 	CPU     float64 // seconds of the measurement, of all nodes but 0; only of runs in which no process ends
