@@ -18,7 +18,7 @@ func TestSchedulesThatBorrow(t *testing.T) {
 	for core := range cores {
 		group.Go(func() {
 			for seed := core; seed < seeds; seed += cores {
-				w := newWorld(uint64(seed+1), nil, grid.Hooks{Borrow: true})
+				w := newWorld(uint64(seed+1), nil, grid.Hooks{Borrow: 1})
 				if r := w.runEras(uint64(seed + 1)); r.Violation != "" {
 					t.Errorf("seed %d: %s", seed+1, r.Violation)
 				}

@@ -11,7 +11,7 @@ import (
 // memory, once a clock for all tasks, and nothing is subscribed to. A lane of another node, and a table without a
 // barrier, are asked for rows.
 func TestTasksBorrowFromLanesOfTheirNode(t *testing.T) {
-	b := newBenchWithin(t, twoTables(), cache.Limits{Subscribed: 100, Unread: 4, Borrow: true})
+	b := newBenchWithin(t, twoTables(), cache.Limits{Subscribed: 100, Unread: 4, Borrow: 4})
 	b.AddLane(wire.Address{Node: self.Node, Role: wire.Lane})
 	b.SetOwner(0, 2, 1) // w/0 belongs to this node
 	borrows := func() (list []bool) {
@@ -45,5 +45,19 @@ func TestTasksBorrowFromLanesOfTheirNode(t *testing.T) {
 	}
 	if got := borrows(); len(got) != 0 {
 		t.Errorf("a second task asks for %d parts", len(got))
+	}
+}
+
+// TestSmallPartitionsAreCopied reads a partition of fewer values than Limits.Borrow.
+func TestSmallPartitionsAreCopied(t *testing.T) {
+	b := newBenchWithin(t, twoTables(), cache.Limits{Subscribed: 100, Unread: 4, Borrow: 5})
+	b.AddLane(wire.Address{Node: self.Node, Role: wire.Lane})
+	b.SetOwner(0, 2, 1)
+	b.begin(3, 5, 0)
+	if b.readRows(0, 0, 1) {
+		t.Fatal("rows are there that were not sent")
+	}
+	if asked := b.out.Envelopes[0].Message.(*wire.Pull).Parts[0]; asked.Borrows() {
+		t.Error("a partition of 4 values is borrowed, with a limit of 5")
 	}
 }

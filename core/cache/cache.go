@@ -39,8 +39,9 @@ import (
 type Limits struct {
 	Subscribed int // keys of a partition
 	Unread     int // how often rows may come after the last read before their subscription ends
-	// Borrow reports that lanes of this node lend their memory, so that reads of their partitions copy nothing.
-	Borrow bool
+	// Borrow is the number of values from which partitions are lent by lanes of this node, so that reads of them copy
+	// nothing; 0: none is lent.
+	Borrow int
 }
 
 // Cache is the rows that a node knows, the readers of them, and the questions about them.
@@ -78,7 +79,7 @@ type Cache struct {
 	self       wire.Address
 	process    uint32 // the incarnation of the node's client
 	unread     int    // Limits.Unread
-	borrows    bool   // Limits.Borrow
+	borrow     int    // Limits.Borrow
 	request    uint64 // the number of the last question; 0 is never one
 	waiting    int    // readers that wait
 	staleness  [tally.StalenessBins]int64
@@ -113,7 +114,7 @@ type Effects struct {
 // caller then names the owner of each partition.
 func New(first *route.Route, tables []table.Schema, self wire.Address, process uint32, l Limits) *Cache {
 	c := &Cache{division: first, tables: slices.Clone(tables), self: self, process: process,
-		unread: l.Unread, borrows: l.Borrow, partitions: make([]partition, first.Partitions()),
+		unread: l.Unread, borrow: l.Borrow, partitions: make([]partition, first.Partitions()),
 		readers: readers{bySplit: make([]*Reader, first.Splits())}}
 	for ref := range first.Each() {
 		s, cut := &c.tables[ref.Table], first.Cut(ref.Table)

@@ -208,9 +208,11 @@ func (a *readOp) request(n int, w rowSet, cached bool, need wire.Need) {
 
 // mayBorrow reports whether the lane of a partition lends its memory to this node. Only a table with a barrier is lent:
 // it does not change before all tasks of a clock have ended, so that no task sees a change of what it has borrowed.
-// Such a partition is not subscribed to, since borrowing it again costs less than what would be sent unasked.
+// Such a partition is not subscribed to, since borrowing it again costs less than what would be sent unasked. That does
+// not hold for small ones: their copies cost less than a question and its wait in each clock (Limits.Borrow).
 func (c *Cache) mayBorrow(p *partition) bool {
-	return c.borrows && p.barrier && !p.schema.Sparse && !p.subscribed && c.lanes[p.lane].address.Node == c.self.Node
+	return c.borrow > 0 && p.rows*p.schema.Width >= c.borrow && p.barrier && !p.schema.Sparse && !p.subscribed &&
+		c.lanes[p.lane].address.Node == c.self.Node
 }
 
 // done sends the questions and reports whether there is nothing to wait for.

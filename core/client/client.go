@@ -51,9 +51,10 @@ type Options struct {
 	// KeySeed places keys in indexes (keys.Index). The makers of the data must not know it: they could choose keys that
 	// collide, each of which costs a walk over all earlier ones. It changes no result. 0 is known to all.
 	KeySeed uint64
-	// Borrow lets tasks read tables with a barrier in the memory of the lanes of this node, instead of in copies. The
-	// shell delivers messages of a node as they are, without a codec.
-	Borrow bool
+	// Borrow is the number of values from which tasks read partitions of tables with a barrier in the memory of the
+	// lanes of this node, instead of in copies; 0: always in copies. The shell delivers messages of a node as they are,
+	// without a codec.
+	Borrow int
 }
 
 // config is what a client is made of.

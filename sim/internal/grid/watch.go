@@ -82,7 +82,7 @@ type Hooks struct {
 	OnPosted, OnDelivered func(e wire.Envelope)
 	OnSays                func(list []wire.Envelope) // the controller is about to send all of it
 	OnPartition           func(*partition.Partition) // a lane has made a partition, also after a restart of the job
-	Borrow                bool                       // clients read tables with a barrier in the memory of their node's lanes
+	Borrow                int                        // client.Options.Borrow
 }
 
 // AfterRestart returns the hooks that stay when the job restarts.
