@@ -12,8 +12,8 @@ func sound() map[string]string {
 	return map[string]string{
 		"words.go":                 "// Package bellows is words.\npackage bellows\n",
 		"table/table.go":           "// Package table is a schema.\npackage table\n\nimport _ \"bellows\"\n",
-		"core/store/store.go":      "// Package store holds rows.\npackage store\n\nimport _ \"bellows/table\"\n",
-		"core/server/server.go":    "// Package server is lanes.\npackage server\n\nimport (\n\t_ \"bellows\"\n\t_ \"bellows/core/store\"\n)\n",
+		"core/rowstore/store.go":   "// Package rowstore holds rows.\npackage rowstore\n\nimport _ \"bellows/table\"\n",
+		"core/server/server.go":    "// Package server is lanes.\npackage server\n\nimport (\n\t_ \"bellows\"\n\t_ \"bellows/core/rowstore\"\n)\n",
 		"train/train.go":           "// Package train drives.\npackage train\n\nimport _ \"bellows/core/server\"\n",
 		"app/mf/mf.go":             "// Package mf factors.\npackage mf\n\nimport (\n\t_ \"bellows/table\"\n\t_ \"bellows/train\"\n)\n",
 		"link/transport/t.go":      "// Package transport is a port.\npackage transport\n",
@@ -28,7 +28,7 @@ func sound() map[string]string {
 	}
 }
 
-var soundEdges = []edge{{"core/store", "table", "rows have a schema"}}
+var soundEdges = []edge{{"core/rowstore", "table", "rows have a schema"}}
 
 func TestArchitectureAcceptsASoundTree(t *testing.T) {
 	t.Parallel()
@@ -104,7 +104,7 @@ var refusals = []struct {
 	{"floors", "upward import", "table/up.go", "package table\n\nimport _ \"bellows/core/server\"\n", "table/up.go:3: table may not import core/server: floor 3 is above floor 2"},
 	{"floors", "words import a sibling", "vec/v.go", "// Package vec is kernels.\npackage vec\n\nimport _ \"bellows\"\n", "vec may not import .: both are on one floor"},
 	{"floors", "unlisted sibling", "core/gate/g.go", "// Package gate admits.\npackage gate\n\nimport _ \"bellows/table\"\n", "gate may not import table: both are on one floor"},
-	{"floors", "the listed edge turned round", "table/back.go", "package table\n\nimport _ \"bellows/core/store\"\n", "table may not import core/store"},
+	{"floors", "the listed edge turned round", "table/back.go", "package table\n\nimport _ \"bellows/core/rowstore\"\n", "table may not import core/rowstore"},
 	{"floors", "an app that sees an actor", "app/mf/up.go", "package mf\n\nimport _ \"bellows/core/server\"\n", "app/mf may not import core/server: a room on floor 5 of its kind sees floors up to 2"},
 	{"floors", "a rule that sees a port", "core/liveness/f.go", "// Package liveness is times.\npackage liveness\n\nimport _ \"bellows/link/transport\"\n", "core/liveness may not import link/transport: a room on floor 2"},
 	{"floors", "code that uses a fake", "core/client/c.go", "// Package client asks.\npackage client\n\nimport _ \"bellows/link/transport/mem\"\n", "client may not import link/transport/mem: it is a fake"},
@@ -124,7 +124,7 @@ var refusals = []struct {
 	{"floors", "import of an unknown package", "node/n.go", "package node\n\nimport _ \"bellows/nowhere\"\n", "node may not import nowhere: it has no floor"},
 	{"floors", "a package and what is internal to it", "data/internal/lines/l.go", "// Package lines is read by data.\npackage lines\n\nimport _ \"bellows/table\"\n", ""},
 	{"floors", "an internal package that looks up", "table/internal/rows/r.go", "// Package rows is of table.\npackage rows\n\nimport _ \"bellows/train\"\n", "table/internal/rows may not import train: floor 4 is above floor 2"},
-	{"stale edge", "an edge that nobody uses", "core/store/store.go", "// Package store holds rows.\npackage store\n", "the edge core/store to table is not used"},
+	{"stale edge", "an edge that nobody uses", "core/rowstore/store.go", "// Package rowstore holds rows.\npackage rowstore\n", "the edge core/rowstore to table is not used"},
 	{"ceilings", "as many exported names as may be", "model/s.go", exports(exportedMax), ""},
 	{"ceilings", "one exported name more", "model/s.go", exports(exportedMax + 1), fmt.Sprintf("package model exports %d names", exportedMax+1)},
 	{"ceilings", "as many lines of code as may be", "model/s.go", "// Package model is long.\npackage model\n" + strings.Repeat("var _ = `\n` // text\n\n/* more */\n", (codeMax-1)/2) + "var _ = 0\n", ""},

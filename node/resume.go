@@ -2,7 +2,7 @@ package node
 
 import (
 	"bellows"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/train"
 )
 
@@ -51,7 +51,7 @@ func (p *process) resume(saved train.Saved) error {
 // fits refuses a saved run of other tables or partitions (TestAnImageOfAnotherJobIsRefused). A lane checks the content
 // of a partition when it loads it.
 func (p *process) fits(im *train.Image) error {
-	for _, saved := range [][][]store.Image{im.Tables, im.Kept} {
+	for _, saved := range [][][]rowstore.Image{im.Tables, im.Kept} {
 		if saved == nil {
 			continue // nothing was kept
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"bellows"
-	"bellows/core/members"
+	"bellows/core/heartbeat"
 	"bellows/core/shell"
 	"bellows/link/fabric"
 	"bellows/link/transport"
@@ -97,7 +97,7 @@ type member struct {
 	follows chan struct{} // has room; another process leads
 	left    chan struct{} // closed when run has returned
 	shell   *shell.Member
-	fx      members.Effects
+	fx      heartbeat.Effects
 }
 
 // noticeMost bounds what a report says, in milliseconds: weeks.
@@ -151,8 +151,8 @@ func (s *member) run(ctx context.Context) error {
 }
 
 // effects returns empty effects of this era.
-func (s *member) effects() members.Effects {
-	return members.Effects{Outbox: wire.Outbox{Era: s.opt.Era}}
+func (s *member) effects() heartbeat.Effects {
+	return heartbeat.Effects{Outbox: wire.Outbox{Era: s.opt.Era}}
 }
 
 // tick sends the time to this node's actors. Other goroutines run them: the timer's goroutine never waits.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/node/archive"
 	"bellows/train"
 )
@@ -122,7 +122,7 @@ func keepAt(t *testing.T, f *Folder, n bellows.CommitNumber) error {
 }
 
 func image(mark float32) *train.Image {
-	return &train.Image{Tables: [][]store.Image{{{Values: []float32{mark}}, {Values: []float32{1}}}}}
+	return &train.Image{Tables: [][]rowstore.Image{{{Values: []float32{mark}}, {Values: []float32{1}}}}}
 }
 
 // TestConcurrentClaims lets two commands find the checkpoints of an ended run at the same time. One of them resumes.

@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/model"
 	"bellows/port/blob/s3/s3test"
 	"bellows/run/event"
@@ -34,7 +34,7 @@ var tables = []table.Schema{{Name: "a", Rows: 2, Width: 1, Partitions: 2}}
 
 // stop interrupts a run; its first value identifies it.
 func stop(f *Folder, mark float32, so Progress) error {
-	im := &train.Image{Tables: [][]store.Image{{{Values: []float32{mark}}, {Values: []float32{1}}}}}
+	im := &train.Image{Tables: [][]rowstore.Image{{{Values: []float32{mark}}, {Values: []float32{1}}}}}
 	return f.Interrupted(context.Background(), im, 3, so, func(int64) {})
 }
 

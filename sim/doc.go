@@ -34,7 +34,7 @@
 //
 // The observers, in the order in which they are called (observers.go):
 //
-//	internal/lanestate  what lanes have been sent
+//	internal/lanewatch  what lanes have been sent
 //	internal/moves      partitions that move, and the owner of each after every record
 //	internal/coverage   events that a schedule has brought about
 //	internal/stages     the protocol stages that nodes are in

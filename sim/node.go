@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"bellows"
+	"bellows/core/heartbeat"
 	"bellows/core/join"
 	"bellows/core/liveness"
-	"bellows/core/members"
 	"bellows/core/shell"
 	"bellows/core/validate"
 	"bellows/link/wire"
@@ -37,7 +37,7 @@ type node struct {
 
 	expects     bool          // a client, later
 	shell       *shell.Member // nil: node 0
-	fx          members.Effects
+	fx          heartbeat.Effects
 	closedAt    int64    // when its executors will have closed; 0: their tasks run
 	heard       []uint64 // by node: frames that have come
 	ticked      bool     // its lanes have received a time

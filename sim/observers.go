@@ -15,7 +15,7 @@ import (
 	"bellows/sim/internal/failover"
 	"bellows/sim/internal/hostile"
 	"bellows/sim/internal/images"
-	"bellows/sim/internal/lanestate"
+	"bellows/sim/internal/lanewatch"
 	"bellows/sim/internal/lifecycle"
 	"bellows/sim/internal/mirrors"
 	"bellows/sim/internal/model"
@@ -34,7 +34,7 @@ type observers struct {
 	list      observe.List
 	job       *lifecycle.Watch
 	states    *nodestate.Watch
-	known     *lanestate.Watch // what lanes have been sent
+	known     *lanewatch.Watch // what lanes have been sent
 	stages    *stages.Watch
 	ledger    *account.Watch
 	moves     *moves.Watch
@@ -59,7 +59,7 @@ func (w *world) observe(states []*nodestate.Node) {
 	o.job = &lifecycle.Watch{Begins: w.begins}
 	o.mirrors = &mirrors.Mirrors{Job: w.Job, Every: w.Mirrors, Must: w.Must}
 	o.states = &nodestate.Watch{Trace: w.Trace, All: states}
-	o.known = &lanestate.Watch{Trace: w.Trace, Controller: func() bellows.Term { return w.failover.Term }}
+	o.known = &lanewatch.Watch{Trace: w.Trace, Controller: func() bellows.Term { return w.failover.Term }}
 	o.stages = new(stages.Watch)
 	for range states {
 		o.stages.Add()

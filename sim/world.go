@@ -20,7 +20,7 @@ import (
 	"bellows/sim/internal/cutting"
 	"bellows/sim/internal/driver"
 	"bellows/sim/internal/grid"
-	"bellows/sim/internal/lanestate"
+	"bellows/sim/internal/lanewatch"
 	"bellows/sim/internal/mailbox"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/msgcopy"
@@ -100,7 +100,7 @@ type life struct {
 
 // lane is a server lane on its node.
 type lane struct {
-	*lanestate.Lane
+	*lanewatch.Lane
 	node *node
 }
 
@@ -176,7 +176,7 @@ func (w *world) addLane(a wire.Address) {
 	if err != nil {
 		panic(err)
 	}
-	at := &lane{Lane: &lanestate.Lane{Lane: l, Address: a}, node: w.nodes[a.Node]}
+	at := &lane{Lane: &lanewatch.Lane{Lane: l, Address: a}, node: w.nodes[a.Node]}
 	at.node.lanes = append(at.node.lanes, at)
 	w.lanes = append(w.lanes, at)
 	w.known.Add(at.Lane)

@@ -3,7 +3,7 @@
 // A job declares its tables once, as Schemas. Validate checks them and Cut fixes the partitions, which never change
 // afterwards. A dense table has rows 0 to Rows-1 from the start, in partitions of consecutive rows. A sparse table has
 // a row for each 64-bit key that a committed update has touched, in the partition given by the key's hash. The package
-// holds no state: rows live in package store.
+// holds no state: rows live in package rowstore.
 package table
 
 import (

@@ -3,7 +3,7 @@ package train
 import (
 	"bellows"
 	"bellows/core/coord"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/table"
 )
 
@@ -70,19 +70,19 @@ type Saved interface {
 	Controller() coord.State
 	// Partition returns a partition, and the copy of it that the driver last kept; nil: it kept none. The caller owns
 	// the result. It returns an error if the partition does not exist or cannot be read.
-	Partition(ref bellows.PartitionRef) (live, kept *store.Image, err error)
+	Partition(ref bellows.PartitionRef) (live, kept *rowstore.Image, err error)
 }
 
 // An Image is a job at rest in memory, as an interrupted run leaves it.
 type Image struct {
-	Tables [][]store.Image // per table and partition
-	Kept   [][]store.Image // the tables as the driver last kept them; nil: never
+	Tables [][]rowstore.Image // per table and partition
+	Kept   [][]rowstore.Image // the tables as the driver last kept them; nil: never
 	State  coord.State
 }
 
 // Bytes returns the size of its values and keys in bytes.
 func (im *Image) Bytes() (n int64) {
-	for _, side := range [][][]store.Image{im.Tables, im.Kept} {
+	for _, side := range [][][]rowstore.Image{im.Tables, im.Kept} {
 		for _, table := range side {
 			for i := range table {
 				n += int64(4*len(table[i].Values) + 8*len(table[i].Keys))
@@ -99,9 +99,9 @@ func (im *Image) Bytes() (n int64) {
 func (im *Image) Controller() coord.State { return im.State }
 
 // Partition implements Saved.
-func (im *Image) Partition(ref bellows.PartitionRef) (live, kept *store.Image, err error) {
+func (im *Image) Partition(ref bellows.PartitionRef) (live, kept *rowstore.Image, err error) {
 	t, i := int(ref.Table), int(ref.Partition)
-	for _, tables := range [][][]store.Image{im.Tables, im.Kept} {
+	for _, tables := range [][][]rowstore.Image{im.Tables, im.Kept} {
 		if (tables != nil || live == nil) && (t >= len(tables) || i >= len(tables[t])) {
 			return nil, nil, bellows.Errorf(bellows.BadData, "resume", "", "the saved run has no %v", ref)
 		}

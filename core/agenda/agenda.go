@@ -1,4 +1,5 @@
-// Package agenda keeps what a job's driver and its user have asked for, apart from the work that is out.
+// Package agenda decides at the controller what is still dispatched: it keeps staleness changes, the driver's end of
+// tasks, and a user's interrupt.
 //
 // A driver changes the staleness of tables and says that it has no more tasks. A user interrupts the job: clocks that
 // have begun are then the last ones, and tasks of later clocks are queued for another run. The controller asks the
@@ -12,7 +13,7 @@ import (
 	"slices"
 
 	"bellows"
-	"bellows/core/finish"
+	"bellows/core/jobend"
 	"bellows/core/journal"
 	"bellows/core/planted"
 	"bellows/link/wire"
@@ -152,12 +153,12 @@ func (a *Agenda) Withholds(clock, horizon bellows.Clock) bool { return a.drainin
 
 // Idle returns what it means that no task is out: the user has interrupted the job, the driver has finished, or the
 // driver has forgotten to dispatch, so that nothing would ever come.
-func (a *Agenda) Idle() *finish.Outcome {
+func (a *Agenda) Idle() *jobend.Outcome {
 	switch {
 	case len(a.queue) > 0:
-		return &finish.Outcome{Interrupted: true, Kind: bellows.Interrupted, Reason: "interrupted"}
+		return &jobend.Outcome{Interrupted: true, Kind: bellows.Interrupted, Reason: "interrupted"}
 	case a.finishing:
-		return &finish.Outcome{}
+		return &jobend.Outcome{}
 	}
-	return &finish.Outcome{Kind: bellows.Lost, Reason: "the driver dispatched no task and did not finish"}
+	return &jobend.Outcome{Kind: bellows.Lost, Reason: "the driver dispatched no task and did not finish"}
 }

@@ -12,7 +12,7 @@ import (
 	"bellows/core/checkpoint"
 	"bellows/core/keys"
 	"bellows/core/route"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
@@ -44,26 +44,26 @@ var slotWidths = [][]int{adam: {2, 2, 1}, momentum: {3}}
 
 // source is the state of all lanes.
 type source struct {
-	live, kept map[bellows.PartitionRef]*store.Image
+	live, kept map[bellows.PartitionRef]*rowstore.Image
 	leased     map[bellows.PartitionRef]bool // by a task
 }
 
-func (s *source) Kept(ref bellows.PartitionRef) *store.Image { return s.kept[ref] }
+func (s *source) Kept(ref bellows.PartitionRef) *rowstore.Image { return s.kept[ref] }
 
-func (s *source) Partition(ref bellows.PartitionRef) (store.Image, error) {
+func (s *source) Partition(ref bellows.PartitionRef) (rowstore.Image, error) {
 	if s.leased[ref] {
-		return store.Image{}, fmt.Errorf("%v is leased", ref)
+		return rowstore.Image{}, fmt.Errorf("%v is leased", ref)
 	}
 	return *s.live[ref], nil
 }
 
 // newSource makes a state of values that differ, from a first on. Partition 1 of the sparse table has no keys.
-func newSource(r *route.Route, first float32) map[bellows.PartitionRef]*store.Image {
-	all := map[bellows.PartitionRef]*store.Image{}
+func newSource(r *route.Route, first float32) map[bellows.PartitionRef]*rowstore.Image {
+	all := map[bellows.PartitionRef]*rowstore.Image{}
 	for ref := range r.Each() {
 		s := &tables[ref.Table]
 		begin, end := r.Cut(ref.Table).Rows(ref.Partition)
-		im, rows := &store.Image{}, int(end-begin)
+		im, rows := &rowstore.Image{}, int(end-begin)
 		if s.Sparse {
 			im.Keys = keysOf(ref)
 			rows = len(im.Keys)
@@ -225,7 +225,7 @@ func (d *desk) step() {
 }
 
 // expectImages holds what the collector has against a state.
-func (d *desk) expectImages(name string, got [][]store.Image, want map[bellows.PartitionRef]*store.Image) {
+func (d *desk) expectImages(name string, got [][]rowstore.Image, want map[bellows.PartitionRef]*rowstore.Image) {
 	d.t.Helper()
 	if want == nil {
 		if got != nil {
@@ -340,10 +340,10 @@ func TestLaneSendsOnlyRequestedSlabs(t *testing.T) {
 }
 
 // many is a state of many small partitions, all alike.
-type many struct{ image store.Image }
+type many struct{ image rowstore.Image }
 
-func (many) Kept(bellows.PartitionRef) *store.Image                { return nil }
-func (m many) Partition(bellows.PartitionRef) (store.Image, error) { return m.image, nil }
+func (many) Kept(bellows.PartitionRef) *rowstore.Image                { return nil }
+func (m many) Partition(bellows.PartitionRef) (rowstore.Image, error) { return m.image, nil }
 func slabsOf(t *testing.T, s *checkpoint.Sender, from checkpoint.Source) (slabs []*wire.Slab, end *wire.Collected) {
 	t.Helper()
 	var out wire.Outbox
@@ -375,7 +375,7 @@ func TestEndlessRequestsAreOwedLittle(t *testing.T) {
 	for range 100 {
 		s.Ask(&wire.Collect{Slabs: 1 << 30, Whole: true}, nil)
 	}
-	from := many{store.Image{Values: []float32{1}, Slots: [][]float32{{2}}}}
+	from := many{rowstore.Image{Values: []float32{1}, Slots: [][]float32{{2}}}}
 	slabs, end := slabsOf(t, &s, from)
 	if len(slabs) != most || end != nil {
 		t.Fatalf("%d slabs leave, end %v", len(slabs), end)
@@ -401,7 +401,7 @@ func TestLongArraysAreCut(t *testing.T) {
 	const most = 4 << 20
 	var s checkpoint.Sender
 	s.Ask(&wire.Collect{Slabs: 64}, make([]bellows.PartitionRef, 1))
-	im := store.Image{Keys: make([]bellows.Key, most/2+5), Values: make([]float32, 2*most+1)}
+	im := rowstore.Image{Keys: make([]bellows.Key, most/2+5), Values: make([]float32, 2*most+1)}
 	im.Keys[most/2], im.Values[most], im.Values[2*most] = 11, 12, 13
 	slabs, end := slabsOf(t, &s, many{im})
 	if end == nil || len(slabs) != 5 {
@@ -679,7 +679,7 @@ func TestStateIsAskedOfCurrentOwners(t *testing.T) {
 // sends everything again, with the new term.
 func TestAnotherControllerIsSentAllOfIt(t *testing.T) {
 	var s checkpoint.Sender
-	from := many{store.Image{Values: []float32{1, 2}}}
+	from := many{rowstore.Image{Values: []float32{1, 2}}}
 	refs := []bellows.PartitionRef{{}, {Partition: 1}}
 	for term := bellows.Term(1); term <= 3; term++ {
 		s.Ask(&wire.Collect{Term: term, Slabs: 9}, refs)

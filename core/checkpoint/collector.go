@@ -8,8 +8,8 @@ import (
 
 	"bellows"
 	"bellows/core/route"
+	"bellows/core/rowstore"
 	"bellows/core/rule"
-	"bellows/core/store"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -41,7 +41,7 @@ type Collector struct {
 
 // image is what has come of a partition's state.
 type image struct {
-	store.Image
+	rowstore.Image
 	came bool // a slab of it has
 }
 
@@ -307,8 +307,8 @@ func byKey(list []bellows.Key, values []float32, width int) ([]bellows.Key, []fl
 // Images returns the state of all partitions, by table and partition, and as the driver last kept them: nil if it never
 // did. A driver keeps all of them or none, which End checks of the lanes, so that each is at its partition's place
 // (TestAnEmptyPartitionIsCollected, TestPartlyKeptStateIsABreach).
-func (c *Collector) Images() (live, kept [][]store.Image) {
-	live = make([][]store.Image, len(c.tables))
+func (c *Collector) Images() (live, kept [][]rowstore.Image) {
+	live = make([][]rowstore.Image, len(c.tables))
 	for ref := range c.route.Each() {
 		n := c.route.Number(ref)
 		live[ref.Table] = append(live[ref.Table], c.live[n].Image)
@@ -316,7 +316,7 @@ func (c *Collector) Images() (live, kept [][]store.Image) {
 			continue
 		}
 		if kept == nil {
-			kept = make([][]store.Image, len(c.tables))
+			kept = make([][]rowstore.Image, len(c.tables))
 		}
 		kept[ref.Table] = append(kept[ref.Table], c.kept[n].Image)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"bellows"
 	"bellows/core/planted"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/link/wire"
 )
 
@@ -32,7 +32,7 @@ type Giver struct {
 // Mark is what a cut knows of a partition. The zero value is of one that is in no cut.
 type Mark struct {
 	part   *part
-	before *store.Partition     // as it was when the current exclusive lease was given, since a cut was armed
+	before *rowstore.Store      // as it was when the current exclusive lease was given, since a cut was armed
 	same   bellows.CommitNumber // the first cut since the last write; 0: written since, or no cut
 }
 
@@ -40,11 +40,11 @@ type Mark struct {
 type part struct {
 	ref   bellows.PartitionRef
 	mark  *Mark
-	image *store.Snapshot
-	kept  *store.Image // that the driver kept; nil: none, or all of it was given
-	table *store.Partition
+	image *rowstore.Snapshot
+	kept  *rowstore.Image // that the driver kept; nil: none, or all of it was given
+	table *rowstore.Store
 	// gathered are copies of the deltas that wait for their clock, less those that were given.
-	gathered []store.Gathered
+	gathered []rowstore.Gathered
 	given    int  // rows of the image, or of the one that was kept, or of the first of gathered
 	live     bool // all of the image was given
 	images   bool // all of both images was
@@ -139,8 +139,8 @@ func (g *Giver) RecordNumber() bellows.CommitNumber { return g.commit }
 // Begin starts to give a partition away: its table in the state of the cut's record, the image that the driver has kept
 // (if kept), and the deltas that are gathered for open clocks, which the giver owns from then on. If still, nothing
 // writes to the table. Another cut does not refer to a partition with such deltas as unchanged.
-func (g *Giver) Begin(ref bellows.PartitionRef, m *Mark, t *store.Partition, still, kept bool, image *store.Image,
-	gathered []store.Gathered,
+func (g *Giver) Begin(ref bellows.PartitionRef, m *Mark, t *rowstore.Store, still, kept bool, image *rowstore.Image,
+	gathered []rowstore.Gathered,
 ) {
 	if g.commit == 0 {
 		return
@@ -181,7 +181,7 @@ func (m *Mark) Write(rows []uint32) {
 
 // InPlace records that an exclusive lease is about to be given to a holder that works on the table itself. A cut for
 // which the lane is armed may need the table as it was before.
-func (g *Giver) InPlace(m *Mark, t *store.Partition) {
+func (g *Giver) InPlace(m *Mark, t *rowstore.Store) {
 	m.Write(nil)
 	if m.before = nil; !g.armed {
 		return
@@ -192,13 +192,13 @@ func (g *Giver) InPlace(m *Mark, t *store.Partition) {
 }
 
 // Before returns the table as it was when the current lease was given; nil: the lane was not armed then.
-func (m *Mark) Before() *store.Partition { return m.before }
+func (m *Mark) Before() *rowstore.Store { return m.before }
 
 // Keep notes that the image that was kept is about to be replaced: while it is given away, its memory is not used again.
-func (m *Mark) Keep(image *store.Image) {
+func (m *Mark) Keep(image *rowstore.Image) {
 	m.Write([]uint32{})
 	if m.part != nil && !planted.On("cut-kept-late") {
-		*image = store.Image{}
+		*image = rowstore.Image{}
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 
 	"bellows"
 	"bellows/core/planted"
+	"bellows/core/rowstore"
 	"bellows/core/rule"
-	"bellows/core/store"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -103,7 +103,7 @@ type Builder struct {
 	width      int
 	slots      []int
 	sparse     bool
-	live, kept store.Image
+	live, kept rowstore.Image
 	state      int // what comes next
 	rows       int // of the image that is being made
 }
@@ -130,7 +130,7 @@ func NewBuilder(s *table.Schema) (*Builder, error) {
 func (b *Builder) addGathered(p *Piece) error {
 	list := b.live.Gathered
 	if p.First == 0 {
-		list = append(list, store.Gathered{Clock: p.Clock, Of: p.Of})
+		list = append(list, rowstore.Gathered{Clock: p.Clock, Of: p.Of})
 	}
 	last := len(list) - 1
 	named := max(len(p.Rows), len(p.Keys))
@@ -198,7 +198,7 @@ func (b *Builder) Add(p *Piece) error {
 }
 
 // Images returns what was built: the table, and the image that was kept, or nil.
-func (b *Builder) Images() (live store.Image, kept *store.Image, err error) {
+func (b *Builder) Images() (live rowstore.Image, kept *rowstore.Image, err error) {
 	switch b.state {
 	case built:
 		return b.live, nil, nil

@@ -8,14 +8,14 @@ import (
 
 	"bellows"
 	"bellows/core/checkpoint"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
 
 // given returns all pieces of a partition, of so many values at most, and the images that they make.
-func given(t *testing.T, g *checkpoint.Giver, s *table.Schema, n bellows.CommitNumber, most int) (pieces int, live store.Image, kept *store.Image) {
+func given(t *testing.T, g *checkpoint.Giver, s *table.Schema, n bellows.CommitNumber, most int) (pieces int, live rowstore.Image, kept *rowstore.Image) {
 	t.Helper()
 	b, err := checkpoint.NewBuilder(s)
 	require.NoError(t, err)
@@ -38,7 +38,7 @@ func TestPiecesMakeThePartitionAgain(t *testing.T) {
 		if s.Sparse {
 			s.Rows = 20
 		}
-		p, err := store.New(s, s.Cut(), 0)
+		p, err := rowstore.New(s, s.Cut(), 0)
 		require.NoError(t, err)
 		write := func() {
 			var rows []uint32
@@ -53,7 +53,7 @@ func TestPiecesMakeThePartitionAgain(t *testing.T) {
 			}
 		}
 		var mark checkpoint.Mark
-		var image, was, then store.Image
+		var image, was, then rowstore.Image
 		write()
 		p.Save(&image)
 		p.Save(&was)
@@ -114,7 +114,7 @@ func TestPiecesThatDoNotFollowAreRefused(t *testing.T) {
 // at a time, and none when the cut is over.
 func TestLeaseCopyIsCountedOnce(t *testing.T) {
 	s := &table.Schema{Name: "w", Rows: 8, Width: 2, Partitions: 1}
-	p, err := store.New(s, s.Cut(), 0)
+	p, err := rowstore.New(s, s.Cut(), 0)
 	require.NoError(t, err)
 	var g checkpoint.Giver
 	var m checkpoint.Mark
@@ -139,7 +139,7 @@ func TestLeaseCopyIsCountedOnce(t *testing.T) {
 // partitions of another cut are ignored.
 func TestGiverReportsEachEventOnce(t *testing.T) {
 	s := &table.Schema{Name: "w", Rows: 8, Width: 2, Partitions: 1}
-	p, err := store.New(s, s.Cut(), 0)
+	p, err := rowstore.New(s, s.Cut(), 0)
 	require.NoError(t, err)
 	var g checkpoint.Giver
 	var m checkpoint.Mark
@@ -167,14 +167,14 @@ func TestGiverReportsEachEventOnce(t *testing.T) {
 	g.Stored(&checkpoint.Stored{Commit: 4, Name: "other"})
 	g.Stored(&checkpoint.Stored{Commit: 1, Ref: bellows.PartitionRef{Partition: 1}, Name: "other"})
 	expect("of what is stored of others")
-	image := store.Image{Values: []float32{1}}
+	image := rowstore.Image{Values: []float32{1}}
 	if m.Keep(&image); image.Values != nil {
 		t.Error("the memory of an image is used again while that is given away")
 	}
 	g.Stored(&checkpoint.Stored{Commit: 1, Name: "blob", Bytes: 7, Sum: 9})
 	expect("when it is stored", &wire.Shard{Term: 3, Attempt: 1, Commit: 1, Name: "blob", Bytes: 7, Sum: 9})
 	expect("when that was said")
-	image = store.Image{Values: []float32{1}}
+	image = rowstore.Image{Values: []float32{1}}
 	if m.Keep(&image); image.Values == nil {
 		t.Error("an image is forgotten for a partition that is safe")
 	}
@@ -192,8 +192,8 @@ func TestGiverReportsEachEventOnce(t *testing.T) {
 }
 
 // gatheredOf returns deltas of some rows, or keys, that wait for a clock.
-func gatheredOf(sparse bool, clock bellows.Clock, rows int) store.Gathered {
-	g := store.Gathered{Clock: clock, Of: wire.Subtree{Index: 3, Items: bellows.Range{Begin: 1, End: 4}}}
+func gatheredOf(sparse bool, clock bellows.Clock, rows int) rowstore.Gathered {
+	g := rowstore.Gathered{Clock: clock, Of: wire.Subtree{Index: 3, Items: bellows.Range{Begin: 1, End: 4}}}
 	for r := range rows {
 		if sparse {
 			g.Keys = append(g.Keys, bellows.Key(r+20))

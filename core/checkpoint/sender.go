@@ -4,16 +4,16 @@ import (
 	"cmp"
 
 	"bellows"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/link/wire"
 )
 
 // Source is where a lane's state is: the lane.
 type Source interface {
 	// Kept is the image of a partition that the driver last kept, or nil.
-	Kept(bellows.PartitionRef) *store.Image
+	Kept(bellows.PartitionRef) *rowstore.Image
 	// Partition is its state as it ended. It fails for one that is neither before nor after a lease.
-	Partition(bellows.PartitionRef) (store.Image, error)
+	Partition(bellows.PartitionRef) (rowstore.Image, error)
 }
 
 // A Sender is a lane's end: what it has been asked for and has not sent.
@@ -108,7 +108,7 @@ func (s *Sender) begin(from Source, ref bellows.PartitionRef) error {
 
 // cut makes the slabs of an image, its rule's slots only as part of the whole. Every array has one
 // at least, though it be empty.
-func (s *Sender) cut(head wire.Slab, im *store.Image) {
+func (s *Sender) cut(head wire.Slab, im *rowstore.Image) {
 	most := cmp.Or(s.Most, slabMost)
 	if im.Keys != nil {
 		for keys, first := im.Keys, true; first || len(keys) > 0; first = false {

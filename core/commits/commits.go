@@ -1,4 +1,5 @@
-// Package commits applies the flushes that records have numbered, and tells their clients.
+// Package commits applies flushes at a lane once a record has numbered them, and notifies their clients: the second
+// phase of a commit.
 //
 // It is the second phase of a commit at a lane: package prepare has held the flush, and the controller has decided. The
 // chunks of a flush go to their partitions, which apply them or keep them until their clock is complete or a lease
@@ -15,10 +16,10 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/core/lanestate"
 	"bellows/core/partition"
 	"bellows/core/planted"
 	"bellows/core/prepare"
-	"bellows/core/shard"
 	"bellows/link/wire"
 )
 
@@ -40,7 +41,7 @@ func (f *Flush) ID() bellows.FlushID { return f.push.Flush }
 func (f *Flush) Client() wire.Address { return f.from }
 
 // Shows reports whether reads may see some of the flush before all of it is visible. The flush is open.
-func (f *Flush) Shows(at *shard.Shard) bool {
+func (f *Flush) Shows(at *lanestate.State) bool {
 	for i := range f.push.Chunks {
 		if !at.Barrier(f.push.Chunks[i].Ref) {
 			return true
@@ -77,7 +78,7 @@ func New(self wire.Address, most int) *Commits { return &Commits{self: self, max
 
 // Reserve gives a row to every key of a push, and its chunks the rows' numbers, in memory that is kept with the flush.
 // That is when memory is taken, and refused: what is recorded later is irrevocable.
-func (c *Commits) Reserve(m *wire.Push, at *shard.Shard) ([]uint32, error) {
+func (c *Commits) Reserve(m *wire.Push, at *lanestate.State) ([]uint32, error) {
 	total := 0
 	for i := range m.Chunks {
 		total += len(m.Chunks[i].Keys)
@@ -138,7 +139,7 @@ func (c *Commits) newFlush() *Flush {
 
 // Apply gives the chunks of a flush to their partitions, and ends its leases. One without either is closed at once: it
 // is a flush of nothing, which completes a clock all the same.
-func (c *Commits) Apply(f *Flush, at *shard.Shard, fx *partition.Effects) error {
+func (c *Commits) Apply(f *Flush, at *lanestate.State, fx *partition.Effects) error {
 	if f.open == 0 {
 		c.close(f)
 		return nil
@@ -180,7 +181,7 @@ func (c *Commits) close(f *Flush) {
 }
 
 // NoteShown notes the flushes of the last record of which reads may see some before all of it is visible.
-func (c *Commits) NoteShown(at *shard.Shard) {
+func (c *Commits) NoteShown(at *lanestate.State) {
 	for _, f := range c.numbered {
 		if f.push != nil && f.Shows(at) && !planted.On("number-when-visible") {
 			c.note(f, true)

@@ -7,10 +7,10 @@ import (
 	"bellows"
 	"bellows/core/checkpoint"
 	"bellows/core/commits"
+	"bellows/core/lanestate"
 	"bellows/core/partition"
 	"bellows/core/prepare"
 	"bellows/core/route"
-	"bellows/core/shard"
 	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
@@ -20,7 +20,7 @@ import (
 type bench struct {
 	t       *testing.T
 	commits *commits.Commits
-	shard   *shard.Shard
+	state   *lanestate.State
 	fx      partition.Effects
 }
 
@@ -38,10 +38,10 @@ func newBench(t *testing.T, most int) *bench {
 	}
 	r := route.Spread(tables, 1, []wire.Address{self}, []bellows.NodeID{1})
 	b := &bench{t: t, commits: commits.New(self, most)}
-	b.shard = shard.New(shard.Config{Self: self, Tables: tables, Route: r, Cuts: &checkpoint.Giver{},
+	b.state = lanestate.New(lanestate.Config{Self: self, Tables: tables, Route: r, Cuts: &checkpoint.Giver{},
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }})
 	for ref := range r.Each() {
-		require.NoError(t, b.shard.Create(ref))
+		require.NoError(t, b.state.Create(ref))
 	}
 	return b
 }
@@ -60,19 +60,19 @@ func (b *bench) held(seq uint64, named bool, tables ...bellows.TableID) prepare.
 // record numbers flushes and applies them; clock: the record completes the clock.
 func (b *bench) record(n bellows.CommitNumber, clock bool, held ...prepare.Held) {
 	b.t.Helper()
-	b.shard.Number(n)
+	b.state.Number(n)
 	for _, f := range b.commits.Open(held, n) {
-		require.NoError(b.t, b.commits.Apply(f, b.shard, &b.fx))
+		require.NoError(b.t, b.commits.Apply(f, b.state, &b.fx))
 		b.finish()
 	}
 	if clock {
-		unit := bellows.Unit{Clock: b.shard.Progress().Complete() + 1, Items: bellows.Range{End: 1}}
-		_, err := b.shard.CountUnits([]wire.Result{{Unit: unit}})
+		unit := bellows.Unit{Clock: b.state.Progress().Complete() + 1, Items: bellows.Range{End: 1}}
+		_, err := b.state.CountUnits([]wire.Result{{Unit: unit}})
 		require.NoError(b.t, err)
-		require.NoError(b.t, b.shard.Reach(&b.fx))
+		require.NoError(b.t, b.state.Reach(&b.fx))
 		b.finish()
 	}
-	b.commits.NoteShown(b.shard)
+	b.commits.NoteShown(b.state)
 }
 
 func (b *bench) finish() {
@@ -156,17 +156,17 @@ func TestReserveGivesRowsToKeys(t *testing.T) {
 	push := func(keys ...bellows.Key) *wire.Push {
 		return &wire.Push{Chunks: []wire.Chunk{{Pair: pair, Keys: keys, Values: make([]float32, len(keys))}}}
 	}
-	if rows, err := b.commits.Reserve(b.held(1, false, 1).Push, b.shard); rows != nil || err != nil {
+	if rows, err := b.commits.Reserve(b.held(1, false, 1).Push, b.state); rows != nil || err != nil {
 		t.Errorf("a push without keys has rows %v, %v", rows, err)
 	}
 	m := push(7, 8)
-	rows, err := b.commits.Reserve(m, b.shard)
+	rows, err := b.commits.Reserve(m, b.state)
 	require.NoError(t, err)
 	if !slices.Equal(m.Chunks[0].Rows, []uint32{0, 1}) || len(rows) != 2 {
 		t.Errorf("keys have rows %v, of %v", m.Chunks[0].Rows, rows)
 	}
 	b.record(1, false, prepare.Held{Push: m, From: client, Rows: rows})
-	again, err := b.commits.Reserve(push(8), b.shard)
+	again, err := b.commits.Reserve(push(8), b.state)
 	require.NoError(t, err)
 	if len(again) != 1 || again[0] != 1 || &again[:1][0] != &rows[0] {
 		t.Errorf("a known key has rows %v, in other memory", again)
@@ -178,9 +178,9 @@ func TestReserveGivesRowsToKeys(t *testing.T) {
 func TestLeaseEndClosesItsFlush(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 9)
-	p := b.shard.Lookup(bellows.PartitionRef{Table: 1})
+	p := b.state.Lookup(bellows.PartitionRef{Table: 1})
 	p.Leases.Request(client, &wire.Acquire{Mode: wire.Exclusive, Need: wire.Need{Clock: bellows.NoClock}}, 1)
-	for range p.Grants(b.shard.Frontier(), self.Node, func(bellows.NodeID) bool { return false }) {
+	for range p.Grants(b.state.Frontier(), self.Node, func(bellows.NodeID) bool { return false }) {
 	}
 	h := b.held(1, false, 0)
 	h.Push.Leases = append(h.Push.Leases, wire.LeaseEnd{Pair: p.Pair(), Values: []float32{5, 6, 7, 8}})
@@ -223,7 +223,7 @@ func TestRowsOfOpenFlushesAreTheirOwn(t *testing.T) {
 	pair := wire.Pair{Ref: bellows.PartitionRef{Table: 2}, Generation: 1}
 	reserve := func(key bellows.Key) (*wire.Push, []uint32) {
 		m := &wire.Push{Chunks: []wire.Chunk{{Pair: pair, Keys: []bellows.Key{key}, Values: []float32{1}}}}
-		rows, err := b.commits.Reserve(m, b.shard)
+		rows, err := b.commits.Reserve(m, b.state)
 		require.NoError(t, err)
 		return m, rows
 	}

@@ -11,7 +11,7 @@ import (
 func (c *Controller) conclude(fx *Effects) {
 	c.tryCut(fx)
 	if planted.On("route-told-first") {
-		c.roster.Announce(&fx.Outbox)
+		c.membership.Announce(&fx.Outbox)
 	}
 	if c.log.Pressing(c.claims.Sends()) {
 		c.sendRecords(fx)
@@ -31,5 +31,5 @@ func (c *Controller) tryCut(fx *Effects) {
 	}
 	c.control(bellows.Control{Kind: bellows.CutTables})
 	saved, _ := c.Save()
-	c.cut.Store(saved, c.roster.Route().Partitions(), c.nowMillis)
+	c.cut.Store(saved, c.membership.Route().Partitions(), c.nowMillis)
 }

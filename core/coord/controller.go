@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"bellows"
-	"bellows/core/finish"
+	"bellows/core/jobend"
 	"bellows/core/planted"
 	"bellows/link/wire"
 )
@@ -60,7 +60,7 @@ func (c *Controller) begin(fx *Effects) {
 		return
 	}
 	if c.recovery != nil {
-		if c.roster.AllReady() {
+		if c.membership.AllReady() {
 			if !c.recovery.ready {
 				c.recovery.ready = true
 				c.waits.Restart(c.nowMillis)
@@ -70,7 +70,7 @@ func (c *Controller) begin(fx *Effects) {
 		c.advance(fx)
 		return
 	}
-	if !c.roster.AllReady() {
+	if !c.membership.AllReady() {
 		return
 	}
 	c.begun = true
@@ -80,7 +80,7 @@ func (c *Controller) begin(fx *Effects) {
 
 // takeReady lets the job begin when the last node is ready. A node that has made another job ends this one.
 func (c *Controller) takeReady(n bellows.NodeID, job bellows.Fingerprint, fx *Effects) {
-	c.roster.Ready(n)
+	c.membership.Ready(n)
 	if want := c.cfg.Fingerprint; want != (bellows.Fingerprint{}) && job != want && !c.ending.Begun() {
 		reason := fmt.Sprintf("node %d has made another job than node %d: what differs is %s",
 			n, c.cfg.Controller.Node, want.Differs(job))
@@ -94,10 +94,10 @@ func (c *Controller) takeReady(n bellows.NodeID, job bellows.Fingerprint, fx *Ef
 func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 	fx.Era = c.cfg.Era
 	for _, e := range batch {
-		if !e.IsOfEra(c.cfg.Era) || c.roster.IsRemoved(e.From.Node) && !planted.On("lost-heard") {
+		if !e.IsOfEra(c.cfg.Era) || c.membership.IsRemoved(e.From.Node) && !planted.On("lost-heard") {
 			continue
 		}
-		c.roster.Heard(e.From.Node)
+		c.membership.Heard(e.From.Node)
 		switch m := e.Message.(type) {
 		case *wire.Done:
 			c.takeDone(e.From, m, fx)
@@ -113,7 +113,7 @@ func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 			if m.Breach || m.Node == e.From.Node { // no reason is better
 				c.lose(m.Node, m.Reason, m.Breach, fx)
 			} else {
-				c.roster.Accuse(e.From.Node, m.Node, m.Reason, c.cfg.Times.Complaint)
+				c.membership.Accuse(e.From.Node, m.Node, m.Reason, c.cfg.Times.Complaint)
 			}
 		case *wire.Holding:
 			c.takeHolding(e.From, m, fx)
@@ -142,9 +142,9 @@ func (c *Controller) fail(from wire.Address, m *wire.Failed, fx *Effects) {
 	switch r := c.recovery; {
 	case c.ending.Begun():
 	case r != nil && !planted.On("failed-too-soon"):
-		r.failed = cmp.Or(r.failed, finish.Failure(from, m))
+		r.failed = cmp.Or(r.failed, jobend.Failure(from, m))
 	default:
-		c.end(finish.Failure(from, m), fx)
+		c.end(jobend.Failure(from, m), fx)
 	}
 }
 
@@ -168,10 +168,10 @@ func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
 	c.nowMillis = nowMillis
 	c.sendRecords(fx)
 	c.confirm(fx)
-	slept := c.roster.Tick(nowMillis, heard)
+	slept := c.membership.Tick(nowMillis, heard)
 	c.waits.Skip(slept)
 	c.ending.Skip(slept)
-	c.roster.SkipWait(slept)
+	c.membership.SkipWait(slept)
 	c.cut.Skip(slept)
 	switch {
 	case c.timeless:
@@ -181,9 +181,9 @@ func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
 	case c.opened && c.recovery != nil && !c.ending.Begun(): // a node that is not ready by now may have left
 		c.ask(fx)
 	}
-	c.roster.Beat(c.cfg.Controller, &fx.Outbox)
+	c.membership.Beat(c.cfg.Controller, &fx.Outbox)
 	for !c.ending.Begun() || !planted.On("ending-unwatched") {
-		loss, found := c.roster.Verdict(c.mayHaveLeft, c.spares)
+		loss, found := c.membership.Verdict(c.mayHaveLeft, c.spares)
 		if !found {
 			break
 		}
@@ -192,12 +192,12 @@ func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
 	if c.ending.Finished() {
 		return
 	}
-	for s := c.roster.NameSilent(); s != ""; s = c.roster.NameSilent() {
+	for s := c.membership.NameSilent(); s != ""; s = c.membership.NameSilent() {
 		fx.notice(s)
 	}
 	if !c.ending.Begun() {
 		if c.recovery == nil {
-			fx.notice(c.roster.NameLeaver(nowMillis, c.cfg.Times.Notice))
+			fx.notice(c.membership.NameLeaver(nowMillis, c.cfg.Times.Notice))
 		}
 		c.awaitCut(fx)
 	}
@@ -210,7 +210,7 @@ func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
 	case c.Recovering():
 		sentence, late = c.awaitLanes()
 	case !c.begun:
-		named, node, isLate := c.roster.NameAwaited()
+		named, node, isLate := c.membership.NameAwaited()
 		if fx.notice(named); isLate {
 			c.lose(node.Node, node.Reason, false, fx)
 		}

@@ -13,7 +13,7 @@ func (c *Controller) Cut(fx *Effects) error {
 	if err := c.mayChange(fx); err != nil {
 		return err
 	}
-	if err := c.cut.Begin(c.roster.Lanes(), c.nowMillis, &fx.Outbox); err != nil {
+	if err := c.cut.Begin(c.membership.Lanes(), c.nowMillis, &fx.Outbox); err != nil {
 		return err
 	}
 	c.log.SaveBegins()
@@ -41,7 +41,7 @@ func (c *Controller) CutKept(commit bellows.CommitNumber, fx *Effects) {
 		return
 	}
 	c.sendRecords(fx)
-	c.cut.Finish(c.roster.Lanes(), &fx.Outbox)
+	c.cut.Finish(c.membership.Lanes(), &fx.Outbox)
 	c.Covers(commit, fx)
 }
 
@@ -57,6 +57,6 @@ func (c *Controller) giveUpCut(reason string, fx *Effects) {
 	fx.Cuts = append(fx.Cuts, done)
 	if !c.ending.Begun() {
 		fx.Notices = append(fx.Notices, done.Reason)
-		c.cut.Cancel(c.roster.Lanes(), &fx.Outbox)
+		c.cut.Cancel(c.membership.Lanes(), &fx.Outbox)
 	}
 }

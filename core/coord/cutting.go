@@ -22,7 +22,7 @@ func (c *Controller) takeShard(from wire.Address, m *wire.Shard, fx *Effects) {
 	if c.ending.Begun() {
 		return
 	}
-	report := c.cut.TakeShard(from, m, c.roster.Route(), c.nowMillis)
+	report := c.cut.TakeShard(from, m, c.membership.Route(), c.nowMillis)
 	c.log.Confirm(report.Confirmed)
 	if report.Done != nil {
 		fx.Cuts = append(fx.Cuts, *report.Done)

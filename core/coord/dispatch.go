@@ -30,7 +30,7 @@ func (d *Dispatcher) DispatchTask(executor bellows.SplitID, args ...float64) {
 	} else if c.claims.Rests(executor) {
 		c.finishMove(executor, d.fx)
 	}
-	c.claims.Dispatch(executor, args, c.log.Number(), c.roster.Route().Node(executor), c.recovery != nil)
+	c.claims.Dispatch(executor, args, c.log.Number(), c.membership.Route().Node(executor), c.recovery != nil)
 }
 
 // ShowEpoch publishes an epoch's figures. What is replayed was published before

@@ -13,7 +13,7 @@ import (
 // The second phase of a commit, as its coordinator sees it: a flush is done, when all of it is
 // held. takeDone is read downwards. A flush that was counted before is known by its name, since a client
 // and a lane may both report it. One that comes before its turn is kept (claim.Book.Postpone). The rest is
-// committed: if the current owners hold it (roster.Roster.Stale), and its units are the next of their splits
+// committed: if the current owners hold it (membership.Group.Stale), and its units are the next of their splits
 // (claim.Book.Complete), it gets its number (record). Then the driver gets the results (tellDriver), and dispatches
 // more.
 //
@@ -27,7 +27,7 @@ func (c *Controller) takeDone(from wire.Address, m *wire.Done, fx *Effects) {
 		wire.Free(m)
 		return
 	}
-	if c.roster.IsRemoved(m.Flush.Client) && !planted.On("done-of-the-lost-counted") { // passed on before the fence
+	if c.membership.IsRemoved(m.Flush.Client) && !planted.On("done-of-the-lost-counted") { // passed on before the fence
 		wire.Free(m)
 		return
 	}
@@ -65,11 +65,11 @@ func (c *Controller) takeDone(from wire.Address, m *wire.Done, fx *Effects) {
 // it first (current).
 func (c *Controller) commit(from wire.Address, m *wire.Done, fx *Effects) {
 	complete := c.claims.Progress().Complete()
-	stale, err := c.roster.Stale(m.Pairs)
+	stale, err := c.membership.Stale(m.Pairs)
 	if len(stale) > 0 {
 		c.sendRecords(fx) // of the route by which it is stale: it is heard of no sooner than by a lane
 		fx.Send(c.cfg.Controller, wire.ClientAt(m.Flush.Client), &wire.Stale{Term: c.cfg.Term,
-			Route: c.roster.Route().Version(), Flush: m.Flush, Pairs: stale})
+			Route: c.membership.Route().Version(), Flush: m.Flush, Pairs: stale})
 		return
 	}
 	for i := 0; i < len(m.Results) && err == nil; i++ {

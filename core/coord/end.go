@@ -2,15 +2,15 @@ package coord
 
 import (
 	"bellows"
-	"bellows/core/finish"
+	"bellows/core/jobend"
 	"bellows/core/planted"
 	"bellows/link/wire"
 )
 
 // Outcome is the result of a job.
-type Outcome = finish.Outcome
+type Outcome = jobend.Outcome
 
-// The end of a job is decided here. Package finish has its steps.
+// The end of a job is decided here. Package jobend has its steps.
 
 // end ends the job. A failure during a recovery comes before any other reason.
 func (c *Controller) end(o *Outcome, fx *Effects) {
@@ -28,7 +28,7 @@ func (c *Controller) end(o *Outcome, fx *Effects) {
 	if c.recovery != nil {
 		c.ask(fx) // the answer comes before the final counts
 	}
-	c.ending.TellAll(c.roster, &fx.Outbox)
+	c.ending.TellAll(c.membership, &fx.Outbox)
 	c.proceed(fx)
 }
 
@@ -40,26 +40,26 @@ func (c *Controller) endAdded(m *wire.Holding, fx *Effects) {
 	if c.ending.Finished() || planted.On("failed-too-soon") {
 		return
 	}
-	lanes, clients, left := len(c.roster.Lanes()), len(c.roster.Clients()), len(c.roster.AllLeft())
+	lanes, clients, left := len(c.membership.Lanes()), len(c.membership.Clients()), len(c.membership.AllLeft())
 	c.askAdded(m, fx)
-	c.recovery.Excuse(m.Adopted, c.roster)
-	c.ending.Spare(m.Adopted, c.roster)
-	if added := c.roster.Lanes()[lanes:]; len(added) > 0 {
-		for _, a := range c.roster.Clients()[:clients] {
-			c.ending.Send(a, c.roster, &fx.Outbox)
+	c.recovery.Excuse(m.Adopted, c.membership)
+	c.ending.Spare(m.Adopted, c.membership)
+	if added := c.membership.Lanes()[lanes:]; len(added) > 0 {
+		for _, a := range c.membership.Clients()[:clients] {
+			c.ending.Send(a, c.membership, &fx.Outbox)
 		}
-		c.ending.TellSome(added, c.roster, &fx.Outbox)
+		c.ending.TellSome(added, c.membership, &fx.Outbox)
 	}
-	c.ending.TellSome(c.roster.Clients()[clients:], c.roster, &fx.Outbox)
-	if len(c.roster.AllLeft()) > left {
-		c.ending.TellOpen(c.roster, &fx.Outbox)
+	c.ending.TellSome(c.membership.Clients()[clients:], c.membership, &fx.Outbox)
+	if len(c.membership.AllLeft()) > left {
+		c.ending.TellOpen(c.membership, &fx.Outbox)
 	}
 	c.proceed(fx)
 }
 
 // takeClosed takes an actor's final counts. A lane that closes has all records.
 func (c *Controller) takeClosed(from wire.Address, m *wire.Closed, fx *Effects) {
-	if !c.ending.TakeClosed(from, m, c.roster) {
+	if !c.ending.TakeClosed(from, m, c.membership) {
 		return
 	}
 	if o := c.ending.Outcome(); from.Role == wire.Lane && !o.Failed() {
@@ -77,7 +77,7 @@ func (c *Controller) Withholds(n bellows.NodeID, reason string, fx *Effects) {
 
 // proceed continues the end when nothing more is waited for. The outcome appears once.
 func (c *Controller) proceed(fx *Effects) {
-	if c.ending.Proceed(c.roster, c.log, c.nowMillis, &fx.Outbox) {
+	if c.ending.Proceed(c.membership, c.log, c.nowMillis, &fx.Outbox) {
 		c.publish(fx) // what is left
 		fx.Outcome = c.ending.Outcome()
 	}

@@ -9,15 +9,15 @@ import (
 
 // How a node is lost. Three callers can notice: its connection ends (Broken), its process is known to be dead (Lost),
 // or it is silent for a lease (Tick). Silence and broken connections make it a suspect, since a better reason may still
-// come (members.Roll); lose is the verdict. The lanes learn it first: after the records of the node's work that counts,
-// a fence rejects its messages, so that the node changes no state any more, however late it wakes. Then the job ends
-// with the node's name; or, if it was ending, ends without the node. If the node only runs tasks, other nodes run its
-// tasks again, and the job continues (removeLost).
+// come (heartbeat.Monitor); lose is the verdict. The lanes learn it first: after the records of the node's work that
+// counts, a fence rejects its messages, so that the node changes no state any more, however late it wakes. Then the job
+// ends with the node's name; or, if it was ending, ends without the node. If the node only runs tasks, other nodes run
+// its tasks again, and the job continues (removeLost).
 
 // Broken tells the controller that the connection to a node has ended, and why: the node is lost soon, if
 // no better reason comes.
 func (c *machines) Broken(n bellows.NodeID, reason string) {
-	c.roster.Suspect(n, reason, c.cfg.Times.Broken)
+	c.membership.Suspect(n, reason, c.cfg.Times.Broken)
 }
 
 // Lost tells the controller that a node is dead, and why: nothing is expected of it any more, and the
@@ -34,7 +34,7 @@ func (c *Controller) Mistrust(n bellows.NodeID, reason string, fx *Effects) {
 // declare declares a node lost, unless it may have left.
 func (c *Controller) declare(n bellows.NodeID, reason string, breach bool, fx *Effects) {
 	if fx.Era = c.cfg.Era; c.mayHaveLeft(n) {
-		c.roster.Suspect(n, reason, 0)
+		c.membership.Suspect(n, reason, 0)
 		return
 	}
 	c.lose(n, reason, breach, fx)
@@ -44,7 +44,7 @@ func (c *Controller) declare(n bellows.NodeID, reason string, breach bool, fx *E
 // finished loses its state only if the node still owes some of it
 // (TestCollectionNeedsOnlyOwnersOfState).
 func (c *Controller) lose(n bellows.NodeID, reason string, breach bool, fx *Effects) {
-	if !c.roster.Lose(n, reason) {
+	if !c.membership.Lose(n, reason) {
 		return
 	}
 	fx.Losses = append(fx.Losses, reason)
@@ -55,13 +55,13 @@ func (c *Controller) lose(n bellows.NodeID, reason string, breach bool, fx *Effe
 		}
 	}
 	c.fence(n, fx)
-	c.roster.Retract(n)
+	c.membership.Retract(n)
 	switch {
 	case !c.ending.Begun():
 		c.end(&Outcome{Kind: bellows.Lost, Reason: reason}, fx)
 	default:
 		c.ending.Lose(n, reason)
-		c.ending.TellOpen(c.roster, &fx.Outbox)
+		c.ending.TellOpen(c.membership, &fx.Outbox)
 		c.proceed(fx)
 	}
 }
@@ -71,10 +71,10 @@ func (c *Controller) lose(n bellows.NodeID, reason string, breach bool, fx *Effe
 func (c *Controller) fence(n bellows.NodeID, fx *Effects) {
 	c.sendRecords(fx)
 	job := c.cfg.Job
-	job.Clients = c.roster.Clients() // incarnations are listed in the order of the current clients
+	job.Clients = c.membership.Clients() // incarnations are listed in the order of the current clients
 	incarnation := job.Incarnation(wire.ClientAt(n))
-	for _, l := range c.roster.Lanes() {
-		if !c.roster.Lost(l.Node) {
+	for _, l := range c.membership.Lanes() {
+		if !c.membership.Lost(l.Node) {
 			fx.Send(c.cfg.Controller, l, &wire.Fence{Term: c.cfg.Term, Node: n, Incarnation: incarnation})
 		}
 	}
@@ -91,22 +91,22 @@ type Buried struct {
 }
 
 // needs returns why the job cannot continue without a node; empty: it can.
-func (c *membership) needs(n bellows.NodeID) string {
+func (c *routing) needs(n bellows.NodeID) string {
 	switch {
 	case !c.begun:
 		return "the job has not begun"
 	case c.recovery != nil:
 		return "its controller does not know yet what was recorded"
 	}
-	return c.roster.Needs(n)
+	return c.membership.Needs(n)
 }
 
 // spares reports whether the job continues without a node; or, if it is ending, whether its state can be collected
 // without the node: another lost node then takes along state without final counts (TestStateOwnerIsKeptOfTwoAccusers;
 // planted: state-not-spared).
-func (c *membership) spares(n bellows.NodeID) bool {
+func (c *routing) spares(n bellows.NodeID) bool {
 	if c.ending.Begun() {
-		return c.ending.Spares(n, c.roster)
+		return c.ending.Spares(n, c.membership)
 	}
 	return c.needs(n) == ""
 }
@@ -117,13 +117,13 @@ func (c *membership) spares(n bellows.NodeID) bool {
 // (TestLostWorkerLeavesRestOfClock). Messages from earlier in this step were sent before.
 func (c *Controller) removeLost(n bellows.NodeID, reason string, fx *Effects) {
 	one := Buried{Node: n, Reason: reason}
-	for _, change := range c.roster.RemoveLost(n) {
+	for _, change := range c.membership.RemoveLost(n) {
 		c.recordChange(change, fx)
 		if change.Kind != bellows.MoveSplit {
 			continue
 		}
 		s := change.Split
-		to := c.roster.Route().Node(s)
+		to := c.membership.Route().Node(s)
 		c.claims.Rehome(s, to, c.log.Number())
 		c.claims.ForgetComputing(s)
 		one.Splits, one.Units = append(one.Splits, s), one.Units+c.claims.Uncounted(s)
@@ -134,7 +134,7 @@ func (c *Controller) removeLost(n bellows.NodeID, reason string, fx *Effects) {
 	slices.Sort(one.To)
 	c.claims.DropEarly(n)
 	c.log.Remove(wire.ClientAt(n))
-	c.claims.RedispatchLost(one.Splits, c.roster.Clients())
+	c.claims.RedispatchLost(one.Splits, c.membership.Clients())
 	fx.Buried = append(fx.Buried, one)
 	c.conclude(fx)
 }

@@ -8,10 +8,10 @@ import (
 	"bellows/core/agenda"
 	"bellows/core/checkpoint"
 	"bellows/core/claim"
-	"bellows/core/finish"
+	"bellows/core/jobend"
 	"bellows/core/journal"
 	"bellows/core/liveness"
-	"bellows/core/roster"
+	"bellows/core/membership"
 	"bellows/core/route"
 )
 
@@ -22,17 +22,17 @@ type config struct {
 }
 
 // machines are the state machines of a controller, and the state that its layers share. The layers are, from below:
-// machines, membership, training, Controller. A layer calls its own functions and those of layers below it.
+// machines, routing, training, Controller. A layer calls its own functions and those of layers below it.
 type machines struct {
 	cfg       config
 	nowMillis int64
 
-	log      *journal.Journal
-	roster   *roster.Roster
-	claims   *claim.Book // what is out, and what may count next
-	cut      *checkpoint.Cutter
-	ending   *finish.Ending
-	recovery *recovery // nil: it is the first, or has taken over
+	log        *journal.Journal
+	membership *membership.Group
+	claims     *claim.Book // what is out, and what may count next
+	cut        *checkpoint.Cutter
+	ending     *jobend.Ending
+	recovery   *recovery // nil: it is the first, or has taken over
 
 	agenda agenda.Agenda // what the driver and the user want
 	opened bool          // Start was called
@@ -63,7 +63,7 @@ func (c *machines) Begun() bool { return c.begun }
 
 // Recovering reports whether the controller takes over, all nodes are ready, and it waits for lanes to report what the
 // previous controller has recorded.
-func (c *machines) Recovering() bool { return c.opened && c.recovery != nil && c.roster.AllReady() }
+func (c *machines) Recovering() bool { return c.opened && c.recovery != nil && c.membership.AllReady() }
 
 // Ending reports whether the job is to end, so that it is not saved any more.
 func (c *machines) Ending() bool { return c.ending.Begun() }
@@ -72,16 +72,18 @@ func (c *machines) Ending() bool { return c.ending.Begun() }
 func (c *machines) Collecting() bool { return c.ending.Collecting() }
 
 // Awaits reports whether a node is not ready yet.
-func (c *machines) Awaits(n bellows.NodeID) bool { return c.roster.Awaits(n) }
+func (c *machines) Awaits(n bellows.NodeID) bool { return c.membership.Awaits(n) }
 
 // Gone reports whether a node is lost.
-func (c *machines) Gone(n bellows.NodeID) bool { return c.roster.Lost(n) || c.roster.IsRemoved(n) }
+func (c *machines) Gone(n bellows.NodeID) bool {
+	return c.membership.Lost(n) || c.membership.IsRemoved(n)
+}
 
 // Route returns the current route.
-func (c *machines) Route() *route.Route { return c.roster.Route() }
+func (c *machines) Route() *route.Route { return c.membership.Route() }
 
 // Moving returns the moves that have no record, in the order of their requests.
-func (c *machines) Moving() []Moving { return c.roster.Moving() }
+func (c *machines) Moving() []Moving { return c.membership.Moving() }
 
 // New makes the controller of a job.
 func New(job core.Job, opt Options) *Controller {
@@ -93,9 +95,9 @@ func New(job core.Job, opt Options) *Controller {
 	c.claims = claim.NewBook(&c.cfg.Job, c.cfg.Term)
 	c.log = journal.New(journal.Options{Self: cfg.Controller, Term: c.cfg.Term, RecordsMax: cfg.Limits.Records,
 		TailMax: cfg.Limits.Tail, Confirms: cfg.Confirms})
-	c.roster = roster.New(job, roster.Options{Term: c.cfg.Term, Stays: cfg.Stays})
+	c.membership = membership.New(job, membership.Options{Term: c.cfg.Term, Stays: cfg.Stays})
 	c.cut = checkpoint.NewCutter(c.cfg.Job, c.cfg.Term)
-	c.ending = finish.New(&c.cfg.Job, c.cfg.Term, cfg.Collector)
+	c.ending = jobend.New(&c.cfg.Job, c.cfg.Term, cfg.Collector)
 	c.dispatcher.c = &c.training
 	return c
 }

@@ -11,12 +11,12 @@ func (c *Controller) AddLane(a wire.Address, fx *Effects) error {
 	if err := c.admit(a, fx); err != nil {
 		return err
 	}
-	if err := c.change(c.roster.Route().AddLane(a), fx); err != nil {
+	if err := c.change(c.membership.Route().AddLane(a), fx); err != nil {
 		return err
 	}
 	c.sendRecords(fx) // to those that there were
-	c.roster.Enrol(a)
-	c.welcome(a, c.roster.WithLost(c.roster.Route().Whole()), fx)
+	c.membership.Enrol(a)
+	c.welcome(a, c.membership.WithLost(c.membership.Route().Whole()), fx)
 	c.cut.Arm(a, &fx.Outbox)
 	c.conclude(fx)
 	return nil
@@ -28,12 +28,12 @@ func (c *Controller) AddClient(n bellows.NodeID, fx *Effects) error {
 	if err := c.admit(a, fx); err != nil {
 		return err
 	}
-	if err := c.change(c.roster.Route().AddClient(n), fx); err != nil {
+	if err := c.change(c.membership.Route().AddClient(n), fx); err != nil {
 		return err
 	}
 	c.conclude(fx) // for those that there were
-	c.roster.Enrol(a)
-	c.welcome(a, c.roster.Route().Whole(), fx)
+	c.membership.Enrol(a)
+	c.welcome(a, c.membership.Route().Whole(), fx)
 	return nil
 }
 
@@ -44,15 +44,15 @@ func (c *Controller) Remove(a wire.Address, fx *Effects) error {
 	if err := c.CheckRemoval([]wire.Address{a}, fx); err != nil {
 		return err
 	}
-	removal, err := c.roster.RemoveActor(a)
+	removal, err := c.membership.RemoveActor(a)
 	if err != nil {
 		return err
 	}
 	c.recordChange(removal, fx)
 	c.conclude(fx)
-	c.roster.StartLeaving(removal, c.nowMillis)
+	c.membership.StartLeaving(removal, c.nowMillis)
 	if !c.ending.Begun() {
-		c.roster.Remove(a)
+		c.membership.Remove(a)
 		c.log.Remove(a)
 		c.giveUpCut(c.cut.Remove(a), fx)
 	}
@@ -66,12 +66,12 @@ func (c *Controller) takeAdopted(list []bellows.Control, fx *Effects) {
 	case c.ending.Begun():
 		return
 	case c.recovery != nil:
-		c.recovery.Excuse(list, c.roster)
+		c.recovery.Excuse(list, c.membership)
 		c.advance(fx)
 		return
 	}
 	for _, removal := range list {
-		if c.roster.Adopt(removal, c.nowMillis) {
+		if c.membership.Adopt(removal, c.nowMillis) {
 			c.vacate(removal.Node, fx)
 		}
 	}
@@ -82,12 +82,12 @@ func (c *Controller) MoveSplit(s bellows.SplitID, to bellows.NodeID, fx *Effects
 	if err := c.mayChange(fx); err != nil {
 		return err
 	}
-	if err := c.roster.CheckSplitMove(s, to); err != nil {
+	if err := c.membership.CheckSplitMove(s, to); err != nil {
 		return err
 	}
 	c.claims.PlanMove(s, to)
 	c.finishMove(s, fx)
-	c.claims.Revoke(s, c.roster.Route().Node(s), &fx.Outbox)
+	c.claims.Revoke(s, c.membership.Route().Node(s), &fx.Outbox)
 	c.conclude(fx)
 	return nil
 }

@@ -30,7 +30,7 @@ func (c *machines) tells(ahead bellows.CommitNumber) bool {
 }
 
 // sendRecords sends every lane the records that have not left.
-func (c *machines) sendRecords(fx *Effects) { c.log.Send(c.roster.Lanes(), &fx.Outbox) }
+func (c *machines) sendRecords(fx *Effects) { c.log.Send(c.membership.Lanes(), &fx.Outbox) }
 
 // publish reports what a lane has the records of, and asks a lane about the rest if that is worth it.
 func (c *machines) publish(fx *Effects) {
@@ -43,15 +43,15 @@ func (c *machines) publish(fx *Effects) {
 // confirm asks a lane how far it has come, if anything waits to be reported.
 func (c *machines) confirm(fx *Effects) {
 	if c.recovery == nil && !c.ending.Finished() {
-		c.log.AskLane(c.roster.Lanes(), &fx.Outbox)
+		c.log.AskLane(c.membership.Lanes(), &fx.Outbox)
 	}
 }
 
 // announce tells clients of changes of the route and of staleness, before the tasks that are to see
 // them. To lanes they are records.
 func (c *machines) announce(fx *Effects) {
-	c.roster.Announce(&fx.Outbox)
-	c.agenda.Announce(c.cfg.Controller, c.cfg.Term, c.roster.Clients(), &fx.Outbox)
+	c.membership.Announce(&fx.Outbox)
+	c.agenda.Announce(c.cfg.Controller, c.cfg.Term, c.membership.Clients(), &fx.Outbox)
 }
 
 // drain begins the end of an interrupted job: with a record, since it decides what is dispatched from then on.
@@ -63,7 +63,7 @@ func (c *machines) drain() {
 
 // record gives a flush its number. From here on it counts, whichever nodes are lost.
 func (c *machines) record(m *wire.Done, fx *Effects) {
-	c.log.AppendFlush(m, c.roster.Lanes(), &fx.Outbox)
-	c.roster.AddSent(m.Flush.Client, m.Sent)
+	c.log.AppendFlush(m, c.membership.Lanes(), &fx.Outbox)
+	c.membership.AddSent(m.Flush.Client, m.Sent)
 	c.log.AddVisits(m.Results, &fx.Told)
 }

@@ -43,15 +43,15 @@ func Recover(job core.Job, opt Options, from Saved) (*Controller, error) {
 	if err := c.restore(from); err != nil {
 		return nil, err
 	}
-	c.roster.Expect()
+	c.membership.Expect()
 	c.timeless = true
-	c.recovery = &recovery{Takeover: takeover.New(job.Controller, c.cfg.Term, from.Commit, len(c.roster.Lanes()))}
+	c.recovery = &recovery{Takeover: takeover.New(job.Controller, c.cfg.Term, from.Commit, len(c.membership.Lanes()))}
 	return c, nil
 }
 
 // takeHolding takes what a lane holds, and its promise.
 func (c *Controller) takeHolding(from wire.Address, m *wire.Holding, fx *Effects) {
-	i, r := slices.Index(c.roster.Lanes(), from), c.recovery
+	i, r := slices.Index(c.membership.Lanes(), from), c.recovery
 	switch {
 	case i < 0 || m.Term != c.cfg.Term:
 		return
@@ -70,7 +70,7 @@ func (c *Controller) takeHolding(from wire.Address, m *wire.Holding, fx *Effects
 	r.TakeHolding(i, m)
 	c.askAdded(m, fx)
 	r.Hear(m)
-	r.Excuse(m.Adopted, c.roster)
+	r.Excuse(m.Adopted, c.membership)
 	c.advance(fx)
 }
 
@@ -99,7 +99,7 @@ func declaredGone(n bellows.NodeID) string {
 
 // advance takes the next step of the recovery. When all records have come, the controller has what it needs.
 func (c *Controller) advance(fx *Effects) {
-	switch complete, err := c.recovery.Advance(c.roster, &fx.Outbox); {
+	switch complete, err := c.recovery.Advance(c.membership, &fx.Outbox); {
 	case err != nil:
 		c.end(&Outcome{Kind: bellows.Lost, Reason: err.Error()}, fx)
 	case complete:
@@ -110,7 +110,7 @@ func (c *Controller) advance(fx *Effects) {
 // takeTail takes records that a lane has kept.
 func (c *Controller) takeTail(from wire.Address, m *wire.Records, fx *Effects) {
 	r := c.recovery
-	if c.ending.Begun() || r == nil || !r.Awaits(from, c.roster) {
+	if c.ending.Begun() || r == nil || !r.Awaits(from, c.membership) {
 		wire.Free(m)
 		return
 	}
@@ -142,18 +142,18 @@ func (c *Controller) recovered(fx *Effects) {
 	}
 	c.recovery, c.begun = nil, true
 	c.log.Confirm(r.UpTo())
-	fx.Route = c.roster.Route()
+	fx.Route = c.membership.Route()
 	c.catchUp(r, fx)
 	c.partAll(r, fx)
 	c.sendRecords(fx)
-	c.roster.VoidCopies(&fx.Outbox)
-	for _, n := range c.roster.Removed() { // the previous controller may have reported it, without effect
+	c.membership.VoidCopies(&fx.Outbox)
+	for _, n := range c.membership.Removed() { // the previous controller may have reported it, without effect
 		fx.Buried = append(fx.Buried, Buried{Node: n, Reason: declaredGone(n), Again: true})
 	}
 	c.agenda.Announced()
-	for _, a := range append(slices.Clone(c.roster.Clients()), c.roster.Leavers()...) {
+	for _, a := range append(slices.Clone(c.membership.Clients()), c.membership.Leavers()...) {
 		if a.Role == wire.Client && !planted.On("client-not-told-again") {
-			c.welcome(a, c.roster.Whole(), fx)
+			c.welcome(a, c.membership.Whole(), fx)
 		}
 	}
 	if c.decided(r, fx); !c.ending.Begun() && !planted.On("dispatch-not-repeated") {

@@ -51,7 +51,7 @@ func (c *training) replay(fx *Effects) *Outcome {
 // replayFlush takes the record of a flush that counts.
 func (c *training) replayFlush(one *wire.Record, fx *Effects) *Outcome {
 	c.log.Replay(one)
-	c.roster.AddSent(one.Flush.Client, one.Sent)
+	c.membership.AddSent(one.Flush.Client, one.Sent)
 	if c.tells(0) {
 		c.log.AddVisits(one.Results, &fx.Told)
 	}

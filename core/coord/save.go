@@ -31,7 +31,7 @@ func (c *machines) Save() (Saved, bool) {
 	}
 	s := Saved{State: c.state()}
 	c.log.Save(&s)
-	c.roster.Save(&s)
+	c.membership.Save(&s)
 	c.claims.Save(&s)
 	c.agenda.Save(&s)
 	return s, true
@@ -57,11 +57,11 @@ func (c *machines) restore(s Saved) error {
 	}
 	c.agenda.Restore(&s)
 	c.claims.Restore(&s)
-	if err := c.roster.Restore(&s, c.nowMillis); err != nil {
+	if err := c.membership.Restore(&s, c.nowMillis); err != nil {
 		return err
 	}
 	c.log.Restore(&s)
-	c.claims.ClaimAll(s.Out, c.roster.Route(), false)
+	c.claims.ClaimAll(s.Out, c.membership.Route(), false)
 	return nil
 }
 
@@ -82,7 +82,7 @@ func (c *machines) Resume(s State) error {
 func (c *machines) Covers(commit bellows.CommitNumber, fx *Effects) {
 	fx.Era = c.cfg.Era
 	if !c.ending.Begun() && c.recovery == nil {
-		c.log.AskAll(commit, c.roster.Lanes(), &fx.Outbox)
+		c.log.AskAll(commit, c.membership.Lanes(), &fx.Outbox)
 	}
 }
 

@@ -17,12 +17,12 @@ func (c *training) finishMove(s bellows.SplitID, fx *Effects) {
 	if !ended {
 		return
 	}
-	if change := c.roster.MoveSplit(s, to); change.Kind != bellows.NoControl {
+	if change := c.membership.MoveSplit(s, to); change.Kind != bellows.NoControl {
 		c.recordChange(change, fx)
 		c.claims.Rehome(s, to, c.log.Number())
 	}
 	if !planted.On("recalled-forgotten") {
-		c.claims.Redispatch(s, c.roster.Route().Node(s))
+		c.claims.Redispatch(s, c.membership.Route().Node(s))
 	}
 }
 
@@ -45,7 +45,7 @@ func (c *training) replayRoute(one *wire.Record) {
 	if planted.On("replay-forgets-route") {
 		return
 	}
-	if err := c.roster.Replay(*change, c.nowMillis); err != nil {
+	if err := c.membership.Replay(*change, c.nowMillis); err != nil {
 		c.recovery.driver = fmt.Errorf("record %d: %w", c.log.Number(), err)
 		return
 	}
@@ -56,7 +56,7 @@ func (c *training) replayRoute(one *wire.Record) {
 
 // takeRecalled takes the answer of a client that has given back the units that it had not begun of a split.
 func (c *training) takeRecalled(from wire.Address, m *wire.Recalled, fx *Effects) {
-	if !c.ending.Begun() && c.claims.TakeRecalled(from.Node, c.roster.Route(), m) {
+	if !c.ending.Begun() && c.claims.TakeRecalled(from.Node, c.membership.Route(), m) {
 		c.finishMove(m.Split, fx)
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // training has the driver and the work that it dispatches.
 type training struct {
-	membership
+	routing
 	dispatcher Dispatcher
 }
 
@@ -36,7 +36,7 @@ func (c *training) dispatchAgain() {
 	if len(list) > 0 {
 		c.waits.Begin(c.nowMillis)
 	}
-	c.claims.ClaimAll(list, c.roster.Route(), c.recovery == nil)
+	c.claims.ClaimAll(list, c.membership.Route(), c.recovery == nil)
 }
 
 // tellDriver gives the driver the results of a flush that has just got its number, or got it earlier and is

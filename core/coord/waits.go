@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"bellows"
-	"bellows/core/finish"
+	"bellows/core/jobend"
 	"bellows/core/planted"
 )
 
@@ -21,7 +21,7 @@ func (c *machines) awaitTasks() (sentence string, late *Outcome) {
 	if !name && !isLate {
 		return "", nil
 	}
-	who, out := c.claims.NameSlowest(c.roster.Route(), c.nowMillis, 2*c.cfg.Times.Notice)
+	who, out := c.claims.NameSlowest(c.membership.Route(), c.nowMillis, 2*c.cfg.Times.Notice)
 	if isLate {
 		return "", &Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf(
 			"%s has not ended, and nothing has been committed for %.1f s", who, float64(waited)/1000)}
@@ -44,11 +44,11 @@ func (c *machines) awaitLanes() (sentence string, late *Outcome) {
 	if !name && !isLate {
 		return "", nil
 	}
-	open := c.recovery.Awaited(c.roster)
+	open := c.recovery.Awaited(c.membership)
 	if isLate {
 		return "", &Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf(
 			"the job cannot be recovered: %v has not said what it holds for %.1f s", open[0], float64(waited)/1000)}
 	}
-	return finish.NameWait("the controller has waited %.1f s for what %s holds, and gives up after %.1f s",
+	return jobend.NameWait("the controller has waited %.1f s for what %s holds, and gives up after %.1f s",
 		waited, open, c.cfg.Times.Task), nil
 }

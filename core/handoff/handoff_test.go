@@ -9,7 +9,7 @@ import (
 
 	"bellows"
 	"bellows/core/handoff"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
@@ -17,10 +17,10 @@ import (
 
 var pair = wire.Pair{Ref: bellows.PartitionRef{Table: 1}, Generation: 3}
 
-func partition(t *testing.T, sparse bool) *store.Partition {
+func partition(t *testing.T, sparse bool) *rowstore.Store {
 	t.Helper()
 	s := &table.Schema{Name: "w", Sparse: sparse, Rows: 10, Width: 2, Partitions: 1}
-	p, err := store.New(s, s.Cut(), 0)
+	p, err := rowstore.New(s, s.Cut(), 0)
 	require.NoError(t, err)
 	return p
 }
@@ -116,7 +116,7 @@ func TestProgressGrowsToItsEnd(t *testing.T) {
 					touch(k)
 				}
 			}
-			var im store.Image
+			var im rowstore.Image
 			p.Save(&im)
 			s := source(handoff.Limits{Slab: 1 + rng.IntN(8), Window: 1 + rng.IntN(400), Behind: 1000})
 			if m := s.ReportProgress(p, &im, false); m == nil || m.Copied != 0 {
@@ -185,7 +185,7 @@ func TestProgressGrowsToItsEnd(t *testing.T) {
 // hundred reports, however many pieces it has.
 func TestACopyIsToldByHundredths(t *testing.T) {
 	schema := &table.Schema{Name: "w", Rows: 10000, Width: 2, Partitions: 1}
-	p, err := store.New(schema, schema.Cut(), 0)
+	p, err := rowstore.New(schema, schema.Cut(), 0)
 	require.NoError(t, err)
 	s := source(handoff.Limits{Slab: 8, Window: 1, Behind: 1000})
 	s.Begin(false)
@@ -211,7 +211,7 @@ func TestRowsInPlaceAreCopiedAgain(t *testing.T) {
 	s.Next(p, nil)
 	of := func(want uint64, when string) {
 		t.Helper()
-		if copied, of := s.Progress(p, &store.Image{}); copied != 0 || of != want {
+		if copied, of := s.Progress(p, &rowstore.Image{}); copied != 0 || of != want {
 			t.Errorf("%s %d bytes of %d are there, want 0 of %d", when, copied, of, want)
 		}
 	}
@@ -240,7 +240,7 @@ func TestRowsInPlaceAreCopiedAgain(t *testing.T) {
 // afterwards: the receiver keeps that itself, whatever pieces of the older one are on their way.
 func TestAnImageIsCopiedOrKept(t *testing.T) {
 	p := partition(t, false)
-	var im store.Image
+	var im rowstore.Image
 	p.Save(&im)
 	s := source(handoff.Limits{Slab: 8, Window: 200, Behind: 1000})
 	s.Begin(true)

@@ -7,7 +7,7 @@ import (
 	"bellows"
 	"bellows/core/audit"
 	"bellows/core/planted"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/link/wire"
 )
 
@@ -151,7 +151,7 @@ func (s *Source) next(m *wire.Piece, rows bool) *wire.Piece {
 }
 
 // Next returns the next piece of rows, or of the image that was kept; nil if all have left, or if the window is full.
-func (s *Source) Next(p *store.Partition, image *store.Image) *wire.Piece {
+func (s *Source) Next(p *rowstore.Store, image *rowstore.Image) *wire.Piece {
 	if !s.begun || s.torn || s.rows+around*s.pieces >= s.limits.Window {
 		return nil
 	}
@@ -186,7 +186,7 @@ func (s *Source) Next(p *store.Partition, image *store.Image) *wire.Piece {
 }
 
 // keys returns how many keys a piece of rows has; -1: rows have none.
-func (s *Source) keys(p *store.Partition, n int) int {
+func (s *Source) keys(p *rowstore.Store, n int) int {
 	if p.Keyed() {
 		return n
 	}
@@ -194,12 +194,12 @@ func (s *Source) keys(p *store.Partition, n int) int {
 }
 
 // Copied reports whether all rows, and the image, have left.
-func (s *Source) Copied(p *store.Partition) bool {
+func (s *Source) Copied(p *rowstore.Store) bool {
 	return s.begun && !s.torn && s.cursor >= p.Numbers() && s.image < 0
 }
 
 // Ready reports whether all rows have been taken, and little else is on its way.
-func (s *Source) Ready(p *store.Partition) bool {
+func (s *Source) Ready(p *rowstore.Store) bool {
 	return s.Copied(p) && s.rows == 0 && s.events <= s.limits.Window
 }
 
@@ -209,7 +209,7 @@ func (s *Source) Lagging() bool { return s.events > s.limits.Behind }
 // ReportProgress returns the progress of the copy for the node that asked for the move: that the partition may go (whole), else
 // the begin of the copy and each hundredth of it. Nil: that much was reported. Reports are observations: the next one
 // replaces one that is lost.
-func (s *Source) ReportProgress(p *store.Partition, image *store.Image, whole bool) *wire.Prepared {
+func (s *Source) ReportProgress(p *rowstore.Store, image *rowstore.Image, whole bool) *wire.Prepared {
 	copied, of := s.Progress(p, image)
 	if !whole && s.said && copied-s.told < max(1, of/100) {
 		return nil
@@ -221,7 +221,7 @@ func (s *Source) ReportProgress(p *store.Partition, image *store.Image, whole bo
 // Progress returns how many bytes of rows, and of the image, have been taken, and about how many will be: those that
 // were taken, those on their way and those that have not left. Rows that are to be copied again count again. So copied
 // only grows, is never more than of, and equals it when all has been taken (TestProgressGrowsToItsEnd).
-func (s *Source) Progress(p *store.Partition, image *store.Image) (copied, of uint64) {
+func (s *Source) Progress(p *rowstore.Store, image *rowstore.Image) (copied, of uint64) {
 	key, rows, more := 0, 0, 0
 	if p.Keyed() {
 		key = 8
@@ -261,7 +261,7 @@ func (s *Source) IsTorn() bool { return s.torn }
 // Of a dense table it has only rows that were copied: the others will be copied with it. A chunk that waits for its
 // clock is therefore passed on when the clock is complete, or when all rows are copied. Its receiver puts the pieces
 // together (Target.Gather), since sums count it as one chunk.
-func (s *Source) Chunk(p *store.Partition, c *wire.Chunk, clock bellows.Clock, waits bool) iter.Seq[*wire.Piece] {
+func (s *Source) Chunk(p *rowstore.Store, c *wire.Chunk, clock bellows.Clock, waits bool) iter.Seq[*wire.Piece] {
 	n, below := p.Numbers(), s.cursor
 	switch {
 	case c.Keys != nil:
@@ -342,7 +342,7 @@ func (s *Source) Clocks(c bellows.Clock) *wire.Piece {
 
 // Keep returns the piece that makes the receiver keep an image of the state. If not all rows have left, it returns nil,
 // and the image is copied after them instead.
-func (s *Source) Keep(p *store.Partition) *wire.Piece {
+func (s *Source) Keep(p *rowstore.Store) *wire.Piece {
 	if (s.torn || s.cursor < p.Numbers()) && !planted.On("handoff-kept-early") {
 		s.image = 0
 		return nil

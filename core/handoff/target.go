@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"bellows/core/planted"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/link/wire"
 )
 
@@ -35,7 +35,7 @@ func (t *Target) Matches(from wire.Address, m *wire.Piece) bool {
 
 // Take takes the next piece. It writes rows to the partition, and rows of an image to the image; the caller carries out
 // what other pieces ask for.
-func (t *Target) Take(m *wire.Piece, p *store.Partition, image *store.Image) error {
+func (t *Target) Take(m *wire.Piece, p *rowstore.Store, image *rowstore.Image) error {
 	if m.Pair != t.Pair { // its rows were checked as another partition's
 		return fmt.Errorf("piece %d of a copy of %v is of %v, generation %d", m.Number, t.Pair.Ref, m.Pair.Ref, m.Pair.Generation)
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"bellows"
-	"bellows/core/tail"
+	"bellows/core/recordlog"
 	"bellows/link/wire"
 )
 
@@ -18,7 +18,7 @@ type coverage struct {
 	open      []wire.Address       // lanes that have not said that they have
 	covered   bellows.CommitNumber
 	forgotten bellows.CommitNumber // lanes need not keep the records up to this
-	meter     tail.Meter           // of the records that they keep
+	meter     recordlog.Meter      // of the records that they keep
 }
 
 // keep returns the first record that lanes must keep; 0: all.

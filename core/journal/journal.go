@@ -5,7 +5,7 @@ import (
 
 	"bellows"
 	"bellows/core/gate"
-	"bellows/core/tail"
+	"bellows/core/recordlog"
 	"bellows/core/visits"
 	"bellows/link/wire"
 )
@@ -15,7 +15,7 @@ type Options struct {
 	Self       wire.Address // the controller, which is the sender of all messages
 	Term       bellows.Term
 	RecordsMax int  // records that wait to be sent at most
-	TailMax    int  // bytes of records that each lane keeps (tail.Meter.Most); 0: the default
+	TailMax    int  // bytes of records that each lane keeps (recordlog.Meter.Most); 0: the default
 	Confirms   bool // reports wait until a lane has their records
 }
 
@@ -48,7 +48,8 @@ type Journal struct {
 
 // New returns an empty journal.
 func New(opt Options) *Journal {
-	return &Journal{opt: opt, coverage: coverage{meter: tail.Meter{Most: cmp.Or(opt.TailMax, tail.BytesMost)}}}
+	meter := recordlog.Meter{Most: cmp.Or(opt.TailMax, recordlog.BytesMost)}
+	return &Journal{opt: opt, coverage: coverage{meter: meter}}
 }
 
 // Number returns the number of the newest record, or 0.

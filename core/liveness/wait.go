@@ -26,7 +26,7 @@ func (w *Wait) Next(nowMillis int64) {
 // Restart begins a wait of another kind, for which earlier ones are no measure.
 func (w *Wait) Restart(nowMillis int64) { *w = Wait{sinceMillis: nowMillis} }
 
-// Skip leaves out time in which the actor did not run (members.Roll.Tick says how much).
+// Skip leaves out time in which the actor did not run (heartbeat.Monitor.Tick says how much).
 func (w *Wait) Skip(millis int64) { w.sinceMillis += millis }
 
 // Look returns how long the wait has lasted, and whether it is to be named now.

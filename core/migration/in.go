@@ -6,9 +6,9 @@ import (
 
 	"bellows"
 	"bellows/core/handoff"
+	"bellows/core/lanestate"
 	"bellows/core/partition"
 	"bellows/core/planted"
-	"bellows/core/shard"
 	"bellows/link/wire"
 )
 
@@ -85,7 +85,7 @@ func (v *Migrations) withdraw(which func(offer) bool) { v.offers = slices.Delete
 // TakeOffers reports to other lanes which of their copies are taken: those of partitions that they own. An offer by a
 // route that the lane has not reached waits. closing: the lane takes no more copies. An error is a protocol violation
 // by a lane.
-func (v *Migrations) TakeOffers(at *shard.Shard, closing bool, out *wire.Outbox) (wire.Address, error) {
+func (v *Migrations) TakeOffers(at *lanestate.State, closing bool, out *wire.Outbox) (wire.Address, error) {
 	if len(v.offers) == 0 {
 		return wire.Address{}, nil
 	}

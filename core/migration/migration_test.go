@@ -7,10 +7,10 @@ import (
 	"bellows"
 	"bellows/core/checkpoint"
 	"bellows/core/handoff"
+	"bellows/core/lanestate"
 	"bellows/core/migration"
 	"bellows/core/partition"
 	"bellows/core/route"
-	"bellows/core/shard"
 	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
@@ -20,7 +20,7 @@ import (
 type end struct {
 	self  wire.Address
 	moves *migration.Migrations
-	shard *shard.Shard
+	state *lanestate.State
 	fx    partition.Effects
 	out   wire.Outbox
 }
@@ -35,11 +35,11 @@ func newEnd(t *testing.T, self wire.Address) *end {
 	tables := []table.Schema{{Name: "rows", Rows: 8, Width: 2, Partitions: 2, Consistency: table.Async}}
 	r := route.Spread(tables, 1, []wire.Address{first, next}, []bellows.NodeID{1})
 	e := &end{self: self, moves: migration.New(self, controller, handoff.Limits{Slab: 2, Window: 1000, Behind: 1000})}
-	e.shard = shard.New(shard.Config{Self: self, Tables: tables, Route: r, Cuts: &checkpoint.Giver{},
+	e.state = lanestate.New(lanestate.Config{Self: self, Tables: tables, Route: r, Cuts: &checkpoint.Giver{},
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }})
 	for ref := range r.Each() {
 		if r.Owner(ref).Lane == self {
-			require.NoError(t, e.shard.Create(ref))
+			require.NoError(t, e.state.Create(ref))
 		}
 	}
 	return e
@@ -47,11 +47,11 @@ func newEnd(t *testing.T, self wire.Address) *end {
 
 // ask asks for a move of the lane's partition to another lane.
 func (e *end) ask(number uint64, to wire.Address) *wire.Handoff {
-	return &wire.Handoff{Term: 1, Number: number, Pair: e.shard.Owned()[0].Pair(), Node: to.Node, Lane: to.Index}
+	return &wire.Handoff{Term: 1, Number: number, Pair: e.state.Owned()[0].Pair(), Node: to.Node, Lane: to.Index}
 }
 
 // handoff takes a message of the controller.
-func (e *end) handoff(m *wire.Handoff) { e.moves.TakeHandoff(m, e.shard, &e.fx, &e.out) }
+func (e *end) handoff(m *wire.Handoff) { e.moves.TakeHandoff(m, e.state, &e.fx, &e.out) }
 
 // sent returns what was sent since the last call.
 func (e *end) sent() []wire.Envelope {
@@ -86,13 +86,13 @@ func carry(t *testing.T, a, b *end) (last *wire.Prepared) {
 	for range 100 {
 		for _, p := range a.moves.Outgoing() {
 			if !p.Gone() && a.moves.Stream(p, &a.fx, &a.out) {
-				for range p.Grants(a.shard.Frontier(), a.self.Node, func(bellows.NodeID) bool { return false }) {
+				for range p.Grants(a.state.Frontier(), a.self.Node, func(bellows.NodeID) bool { return false }) {
 					t.Error("a lease is granted")
 				}
 				a.moves.Stop(p, &a.fx, &a.out)
 			}
 		}
-		_, err := b.moves.TakeOffers(b.shard, false, &b.out)
+		_, err := b.moves.TakeOffers(b.state, false, &b.out)
 		require.NoError(t, err)
 		b.moves.TellOwners(&b.out)
 		there, back := a.sent(), b.sent()
@@ -123,7 +123,7 @@ func carry(t *testing.T, a, b *end) (last *wire.Prepared) {
 func TestAPartitionMoves(t *testing.T) {
 	t.Parallel()
 	a, b := newEnd(t, first), newEnd(t, next)
-	p := a.shard.Owned()[0]
+	p := a.state.Owned()[0]
 	a.handoff(a.ask(1, next))
 	if m := carry(t, a, b); m == nil || !m.Whole || m.Number != 1 {
 		t.Fatalf("the controller hears %+v", m)
@@ -133,15 +133,15 @@ func TestAPartitionMoves(t *testing.T) {
 		t.Fatal("the partition was not copied")
 	}
 	for _, e := range []*end{a, b} {
-		r, err := e.shard.Route().Next(e.shard.Route().MovePartition(p.Ref, next))
+		r, err := e.state.Route().Next(e.state.Route().MovePartition(p.Ref, next))
 		require.NoError(t, err)
-		e.shard.SetRoute(r)
-		e.shard.Number(1)
+		e.state.SetRoute(r)
+		e.state.Number(1)
 	}
-	b.shard.Gain(copied)
-	require.NoError(t, p.HandOver(next, a.shard.Frontier(), &a.fx))
+	b.state.Gain(copied)
+	require.NoError(t, p.HandOver(next, a.state.Frontier(), &a.fx))
 	a.fx.SendAll(a.self, &a.out)
-	a.shard.Leave(p)
+	a.state.Leave(p)
 	var arrival migration.Arrival
 	for _, e := range a.sent() {
 		var whole *partition.Partition
@@ -228,11 +228,11 @@ func TestOffersAreTakenFromOwners(t *testing.T) {
 		s := handoff.NewSource(&wire.Handoff{Number: 1, Pair: pair, Node: 1}, 1, handoff.Limits{Slab: 2})
 		return s.Offer(v)
 	}
-	mine := a.shard.Owned()[0].Pair()
+	mine := a.state.Owned()[0].Pair()
 	taken := func(m *wire.Piece, closing bool) (refused []bool) {
 		_, _, err := b.moves.TakePiece(first, m, &b.fx, &b.out)
 		require.NoError(t, err)
-		_, err = b.moves.TakeOffers(b.shard, closing, &b.out)
+		_, err = b.moves.TakeOffers(b.state, closing, &b.out)
 		require.NoError(t, err)
 		for _, e := range b.sent() {
 			refused = append(refused, e.Message.(*wire.Taken).Refused)
@@ -245,7 +245,7 @@ func TestOffersAreTakenFromOwners(t *testing.T) {
 	if got := taken(offer(0, mine), false); len(got) != 1 || got[0] || b.moves.Incoming() != 1 {
 		t.Errorf("by the current route: %v", got)
 	}
-	if got := taken(offer(0, b.shard.Owned()[0].Pair()), false); len(got) != 1 || !got[0] {
+	if got := taken(offer(0, b.state.Owned()[0].Pair()), false); len(got) != 1 || !got[0] {
 		t.Errorf("of its own partition: %v", got)
 	}
 	if got := taken(offer(1, mine), true); len(got) != 1 || !got[0] {
@@ -257,7 +257,7 @@ func TestOffersAreTakenFromOwners(t *testing.T) {
 func TestLostNodesAreNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	a, b := newEnd(t, first), newEnd(t, next)
-	p := a.shard.Owned()[0]
+	p := a.state.Owned()[0]
 	a.handoff(a.ask(1, next))
 	carry(t, a, b)
 	copied := b.moves.Copy(p.Ref)
@@ -309,13 +309,13 @@ func TestReportsOfNoCopyAreBreaches(t *testing.T) {
 func TestCancelDueMove(t *testing.T) {
 	t.Parallel()
 	a, b := newEnd(t, first), newEnd(t, next)
-	ref := a.shard.Owned()[0].Ref
-	r, err := b.shard.Route().Next(b.shard.Route().MovePartition(ref, next))
+	ref := a.state.Owned()[0].Ref
+	r, err := b.state.Route().Next(b.state.Route().MovePartition(ref, next))
 	require.NoError(t, err)
-	b.shard.SetRoute(r)
-	b.shard.Number(1)
-	require.NoError(t, b.shard.Await(ref))
-	p := b.shard.Lookup(ref)
+	b.state.SetRoute(r)
+	b.state.Number(1)
+	require.NoError(t, b.state.Await(ref))
+	p := b.state.Lookup(ref)
 	ask := func(number uint64, cancel bool) {
 		b.handoff(&wire.Handoff{Term: 1, Number: number, Pair: p.Pair(), Node: first.Node, Cancel: cancel})
 	}
@@ -354,13 +354,13 @@ func TestVoidWithdrawsOffer(t *testing.T) {
 		require.NoError(t, err)
 		return s
 	}
-	one, two := a.shard.Owned()[0].Pair(), b.shard.Owned()[0].Pair()
+	one, two := a.state.Owned()[0].Pair(), b.state.Owned()[0].Pair()
 	given := offer(first, 1, one)
 	offer(first, 2, two)
 	offer(third, 1, one)
 	_, _, err := b.moves.TakePiece(first, given.Void(), &b.fx, &b.out)
 	require.NoError(t, err)
-	_, err = b.moves.TakeOffers(b.shard, true, &b.out)
+	_, err = b.moves.TakeOffers(b.state, true, &b.out)
 	require.NoError(t, err)
 	got := b.sent()
 	if len(got) != 2 {
@@ -381,14 +381,14 @@ func TestVoidWithdrawsOffer(t *testing.T) {
 func TestGiveUpOverrunCopy(t *testing.T) {
 	t.Parallel()
 	a := newEnd(t, first)
-	p := a.shard.Owned()[0]
+	p := a.state.Owned()[0]
 	a.handoff(a.ask(4, next))
 	_, err := a.moves.TakeTaken(next, &wire.Taken{Copy: 1}, &a.fx, &a.out)
 	require.NoError(t, err)
 	stream := func() { a.moves.Stream(p, &a.fx, &a.out) }
 	stream()
 	for n := range bellows.CommitNumber(100) {
-		a.shard.Number(n + 1)
+		a.state.Number(n + 1)
 		c := &wire.Chunk{Pair: p.Pair(), Rows: []uint32{0}, Values: []float32{1, 1}}
 		p.Accept(partition.Entry{Flush: flush{}, Chunk: c, Number: n + 1}, &a.fx)
 	}

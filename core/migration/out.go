@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"bellows/core/handoff"
+	"bellows/core/lanestate"
 	"bellows/core/partition"
-	"bellows/core/shard"
 	"bellows/link/wire"
 )
 
@@ -40,7 +40,7 @@ func New(self, controller wire.Address, limits handoff.Limits) *Migrations {
 }
 
 // TakeHandoff begins a copy, or gives one up.
-func (v *Migrations) TakeHandoff(m *wire.Handoff, at *shard.Shard, fx *partition.Effects, out *wire.Outbox) {
+func (v *Migrations) TakeHandoff(m *wire.Handoff, at *lanestate.State, fx *partition.Effects, out *wire.Outbox) {
 	if m.Number == 0 {
 		v.giveUpAll(at, fx, out)
 		return
@@ -82,7 +82,7 @@ func (v *Migrations) refuse(m *wire.Handoff, reason string, out *wire.Outbox) {
 }
 
 // giveUpAll gives up the copies that have no record.
-func (v *Migrations) giveUpAll(at *shard.Shard, fx *partition.Effects, out *wire.Outbox) {
+func (v *Migrations) giveUpAll(at *lanestate.State, fx *partition.Effects, out *wire.Outbox) {
 	for _, p := range slices.Clone(v.out) {
 		if !p.Gone() {
 			v.void(p, fx, out)

@@ -8,7 +8,7 @@ import (
 	"bellows/core/handoff"
 	"bellows/core/partition"
 	"bellows/core/partition/partitiontest"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
@@ -68,7 +68,7 @@ func (f *fed) check() {
 		f.feed(1 << 20)
 		more = waiting > 0 || f.source.Sent() > sent
 	}
-	var want, got store.Image
+	var want, got rowstore.Image
 	f.of.State.Save(&want)
 	f.to.State.Save(&got)
 	if !partitiontest.Same(&want, &got) {

@@ -7,7 +7,7 @@ import (
 	"bellows/core/checkpoint"
 	"bellows/core/delta"
 	"bellows/core/planted"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/link/wire"
 )
 
@@ -79,14 +79,14 @@ func (p *Partition) HidesFromCuts() bool { return p.Torn() && p.cut.mark.Before(
 
 // begin gives rows away as the state of a partition, with the deltas that are gathered for open clocks. still: nothing
 // writes to the rows.
-func (c *cut) begin(ref bellows.PartitionRef, rows *store.Partition, still bool, gathered []store.Gathered) {
+func (c *cut) begin(ref bellows.PartitionRef, rows *rowstore.Store, still bool, gathered []rowstore.Gathered) {
 	c.giver.Begin(ref, &c.mark, rows, still, c.state.kept, &c.state.image, gathered)
 }
 
 // gathered returns copies of the chunks that count by the record of a cut and wait for clocks after one. Their memory
 // is their clients' until they are applied. The cut may come after leases, so that later chunks are there too
 // (TestCutHasGatheredChunks).
-func (b *backlog) gathered(cut bellows.CommitNumber, after bellows.Clock, rows int) (list []store.Gathered) {
+func (b *backlog) gathered(cut bellows.CommitNumber, after bellows.Clock, rows int) (list []rowstore.Gathered) {
 	for i := range b.open {
 		e := &b.open[i]
 		if e.Number > cut || e.Clock <= after || planted.On("half-forgotten-at-cut") {
@@ -96,7 +96,7 @@ func (b *backlog) gathered(cut bellows.CommitNumber, after bellows.Clock, rows i
 		if len(c.Values) == 0 {
 			continue // it adds nothing
 		}
-		one := store.Gathered{Clock: e.Clock, Of: c.Subtree, Values: slices.Clone(c.Values)}
+		one := rowstore.Gathered{Clock: e.Clock, Of: c.Subtree, Values: slices.Clone(c.Values)}
 		switch {
 		case c.Keys != nil:
 			one.Keys = slices.Clone(c.Keys)
@@ -136,7 +136,7 @@ func (p *Partition) cutLeased(number bellows.CommitNumber) {
 
 // Load replaces the state by an image, as State.Load does, and takes the deltas that were gathered for open clocks
 // there. No client of this job sends them: the audit counts them as sent by the lane (TestCutHasGatheredChunks).
-func (p *Partition) Load(im *store.Image) error {
+func (p *Partition) Load(im *rowstore.Image) error {
 	if err := p.State.Load(im); err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (p *Partition) Load(im *store.Image) error {
 }
 
 // sumInto applies the sums of clocks to a copy. The chunks stay in the backlog, and nothing is counted.
-func (b *backlog) sumInto(was *store.Partition, upTo bellows.Clock) {
+func (b *backlog) sumInto(was *rowstore.Store, upTo bellows.Clock) {
 	var clocks []bellows.Clock
 	for i := range b.open {
 		if c := b.open[i].Clock; c <= upTo && !slices.Contains(clocks, c) {

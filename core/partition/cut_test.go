@@ -7,14 +7,14 @@ import (
 	"bellows"
 	"bellows/core/checkpoint"
 	"bellows/core/partition"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
 
 // cutOf returns the image of a partition at a cut that its giver has begun.
-func cutOf(t *testing.T, g *checkpoint.Giver, s *table.Schema, commit bellows.CommitNumber) store.Image {
+func cutOf(t *testing.T, g *checkpoint.Giver, s *table.Schema, commit bellows.CommitNumber) rowstore.Image {
 	t.Helper()
 	b, err := checkpoint.NewBuilder(s)
 	require.NoError(t, err)
@@ -74,7 +74,7 @@ func TestCutHasGatheredChunks(t *testing.T) {
 	for _, p := range []*partition.Partition{from, to} {
 		require.NoError(t, p.Reach(0, 4, &fx))
 	}
-	var a, b store.Image
+	var a, b rowstore.Image
 	from.State.Save(&a)
 	to.State.Save(&b)
 	if !slices.Equal(a.Values, []float32{1, 4, 5, 6}) || !slices.Equal(a.Values, b.Values) {
@@ -92,13 +92,13 @@ func TestCutHasGatheredChunks(t *testing.T) {
 func TestLoadedChunksWaitForTheirClock(t *testing.T) {
 	var fx partition.Effects
 	of := wire.Subtree{Items: bellows.Range{End: 1}}
-	im := store.Image{Values: make([]float32, 4),
-		Gathered: []store.Gathered{{Of: of, Rows: []uint32{1, 2}, Values: []float32{5, 6}}}}
+	im := rowstore.Image{Values: make([]float32, 4),
+		Gathered: []rowstore.Gathered{{Of: of, Rows: []uint32{1, 2}, Values: []float32{5, 6}}}}
 	p := newOfFour(t, new(checkpoint.Giver), false)
 	require.NoError(t, p.Load(&im))
 	want := func(rows ...float32) {
 		t.Helper()
-		var now store.Image
+		var now rowstore.Image
 		if p.State.Save(&now); !slices.Equal(now.Values, rows) {
 			t.Errorf("rows %v, want %v", now.Values, rows)
 		}

@@ -5,7 +5,7 @@ import (
 	"bellows/core/audit"
 	"bellows/core/delta"
 	"bellows/core/planted"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/link/wire"
 )
 
@@ -17,13 +17,13 @@ type Ledger struct {
 
 	of      bellows.PartitionID
 	width   int
-	store   *store.Partition
-	taken   audit.Sum     // chunks that were given to the store or taken into sums; slabs at the end of leases
-	yielded audit.Sum     // chunks and sums of them that were given to the store
-	joined  int64         // rows that became part of others in sums
-	carried audit.Sum     // chunks that came with an image
-	rows    int64         // of these
-	before  store.Written // by the copy of the partition to this lane, which counts elsewhere
+	store   *rowstore.Store
+	taken   audit.Sum        // chunks that were given to the store or taken into sums; slabs at the end of leases
+	yielded audit.Sum        // chunks and sums of them that were given to the store
+	joined  int64            // rows that became part of others in sums
+	carried audit.Sum        // chunks that came with an image
+	rows    int64            // of these
+	before  rowstore.Written // by the copy of the partition to this lane, which counts elsewhere
 }
 
 // Before adds up the bits that are about to be written.
@@ -73,7 +73,7 @@ func (g *Ledger) chunk(c *wire.Chunk) audit.Sum {
 }
 
 // restart counts from now on: what was written before counts elsewhere.
-func (g *Ledger) restart(before store.Written) {
+func (g *Ledger) restart(before rowstore.Written) {
 	g.taken, g.yielded, g.joined, g.before = 0, 0, 0, before
 }
 

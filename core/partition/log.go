@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"bellows"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/link/wire"
 )
 
@@ -22,7 +22,7 @@ import (
 //   - A log without cursors keeps nothing, and appending allocates nothing (TestAppendingAllocatesNothing).
 //   - What is kept is bounded: the slowest cursors are cut off at the limit (TestASlowCursorIsCutOff).
 type Log struct {
-	store   *store.Partition
+	store   *rowstore.Store
 	last    uint64 // number of the last change
 	readers []Reader
 	change  Change     // the one being made: readers borrow it
@@ -70,9 +70,9 @@ type Change struct {
 	Chunk *wire.Chunk // of Delta: as it came. Its memory is the client's, so that no change that was kept has it
 
 	// The lists that a change which was kept has besides, where a cursor wants them.
-	Values   []float32    // after the change; of Copied with the slots, as store.Put takes them
-	Previous []float32    // before the change
-	Image    *store.Image // of Loaded: the state
+	Values   []float32       // after the change; of Copied with the slots, as store.Put takes them
+	Previous []float32       // before the change
+	Image    *rowstore.Image // of Loaded: the state
 }
 
 // Reader sees each change when it is made. It must not write to the partition.
@@ -242,7 +242,7 @@ func (r *retention) After(c *Change) {
 		}
 	case Loaded:
 		if state {
-			k.Image = new(store.Image)
+			k.Image = new(rowstore.Image)
 			r.log.store.Save(k.Image)
 		}
 	}

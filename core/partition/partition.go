@@ -8,7 +8,7 @@ import (
 	"bellows/core/checkpoint"
 	"bellows/core/delta"
 	"bellows/core/planted"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -56,9 +56,9 @@ type Config struct {
 
 // New makes a partition.
 func New(c Config) (*Partition, error) {
-	filled := store.New
+	filled := rowstore.New
 	if c.Blank {
-		filled = store.Blank
+		filled = rowstore.Blank
 	}
 	st, err := filled(c.Schema, c.Cut, c.Ref.Partition)
 	if err != nil {

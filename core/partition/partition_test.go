@@ -11,7 +11,7 @@ import (
 	"bellows/core/handoff"
 	"bellows/core/partition"
 	"bellows/core/partition/partitiontest"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
@@ -302,7 +302,7 @@ func (r *rig) finish() {
 // check compares the rows with the sum of all deltas, and the mirrors with the bits of their partitions.
 func (r *rig) check() {
 	r.t.Helper()
-	var im store.Image
+	var im rowstore.Image
 	r.p.State.Save(&im)
 	got := map[bellows.Key]float32{}
 	for i, v := range im.Values {
@@ -403,7 +403,7 @@ func TestCutIsTheStateAtItsRecord(t *testing.T) {
 			r.giver.Take(&wire.Cut{Term: 1, Attempt: 1})
 			n := r.record()
 			r.giver.Cut(n)
-			var want store.Image
+			var want rowstore.Image
 			r.p.State.Save(&want)
 			r.p.Cut(n)
 			for range 20 {
@@ -413,7 +413,7 @@ func TestCutIsTheStateAtItsRecord(t *testing.T) {
 					r.release()
 				}
 			}
-			var got store.Image
+			var got rowstore.Image
 			for piece := (checkpoint.Piece{}); !piece.Last; {
 				require.NoError(t, r.giver.Piece(n, r.p.Ref, 7, &piece))
 				got.Keys = append(got.Keys, piece.Keys...)

@@ -4,7 +4,7 @@ import (
 	"bellows"
 	"bellows/core/audit"
 	"bellows/core/planted"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/link/wire"
 )
 
@@ -13,9 +13,9 @@ import (
 // the holder of an exclusive lease, between LeaseBegin and LeaseEnd.
 type State struct {
 	log    *Log
-	store  *store.Partition
+	store  *rowstore.Store
 	sample audit.Sample // the clocks in which the store adds up bits
-	image  store.Image
+	image  rowstore.Image
 	kept   bool // there is an image
 }
 
@@ -45,10 +45,10 @@ func (s *State) Reserve(keys []bellows.Key, to []uint32) ([]uint32, error) {
 func (s *State) ApplyUnlogged(c *wire.Chunk) { s.store.Apply(c.Rows, c.Values) }
 
 // Save copies the state into an image.
-func (s *State) Save(to *store.Image) { s.store.Save(to) }
+func (s *State) Save(to *rowstore.Image) { s.store.Save(to) }
 
 // Load replaces the state before the job starts, or brings the state of a partition that is awaited.
-func (s *State) Load(im *store.Image) error {
+func (s *State) Load(im *rowstore.Image) error {
 	s.store.Detach()
 	c := s.log.begin(Change{Kind: Loaded})
 	if err := s.store.Load(im); err != nil {
@@ -59,7 +59,7 @@ func (s *State) Load(im *store.Image) error {
 }
 
 // LoadKept replaces the image that the driver has kept.
-func (s *State) LoadKept(im *store.Image) {
+func (s *State) LoadKept(im *rowstore.Image) {
 	s.image, s.kept = *im, true
 	if s.store.Keyed() && im.Keys == nil {
 		s.image.Keys = []bellows.Key{} // it has no rows
@@ -67,7 +67,7 @@ func (s *State) LoadKept(im *store.Image) {
 }
 
 // Kept returns the image that the driver has kept last, or nil.
-func (s *State) Kept() *store.Image {
+func (s *State) Kept() *rowstore.Image {
 	if !s.kept {
 		return nil
 	}

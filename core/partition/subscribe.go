@@ -6,14 +6,14 @@ import (
 
 	"bellows"
 	"bellows/core/planted"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/link/wire"
 )
 
 // Subscribers are the clients that are sent rows of a partition, unasked, when these have changed: a
-// reader of its log. Of each row they have the number of its last change (store.Changes), which is
+// reader of its log. Of each row they have the number of its last change (rowstore.Changes), which is
 // compared with positions in the log. So no change is kept, and slow subscribers take no more memory:
-// a number for each row. For keys a store.Watch of each subscriber
+// a number for each row. For keys a rowstore.Watch of each subscriber
 // has the same. After a change of everything a subscriber is sent all its rows.
 //
 // Turned down: subscribing at the first read, since most rows of sparse data are read once
@@ -22,10 +22,10 @@ import (
 type Subscribers struct {
 	log     *Log
 	list    []Subscription
-	keysMax int           // keys to which a client may be subscribed
-	changes store.Changes // of a dense table, since there are subscribers
+	keysMax int              // keys to which a client may be subscribed
+	changes rowstore.Changes // of a dense table, since there are subscribers
 	width   int
-	store   *store.Partition
+	store   *rowstore.Store
 }
 
 // Subscriber is one process of a client.
@@ -43,9 +43,9 @@ type Subscriber struct {
 type Subscription struct {
 	To   Subscriber
 	Owed bool
-	rows []uint32     // ascending; nil: all, or those of keys. A list is only replaced: messages borrow it
-	keys *store.Watch // of a sparse table, in place of rows
-	seen uint64       // position in the log when the client was last sent what had changed
+	rows []uint32        // ascending; nil: all, or those of keys. A list is only replaced: messages borrow it
+	keys *rowstore.Watch // of a sparse table, in place of rows
+	seen uint64          // position in the log when the client was last sent what had changed
 }
 
 // Before ignores the change: subscribers get the new values.

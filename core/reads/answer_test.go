@@ -31,7 +31,7 @@ func (d *desk) rows() (list []*wire.Rows) {
 // relayed sends subscribers what they are owed, and returns the tables of the rows.
 func (d *desk) relayed() (tables []bellows.TableID) {
 	d.out.Envelopes = nil
-	d.reads.Relay(d.shard, &d.out)
+	d.reads.Relay(d.state, &d.out)
 	for _, m := range d.rows() {
 		for i := range m.Parts {
 			tables = append(tables, m.Parts[i].Ref.Table)
@@ -59,7 +59,7 @@ func TestAnswersAreSent(t *testing.T) {
 		!slices.Equal(p.Values, []float32{1, 0}) {
 		t.Errorf("it answers %+v", got)
 	}
-	if subs := d.shard.Owned()[1].Subscribers.List(); len(subs) > 0 {
+	if subs := d.state.Owned()[1].Subscribers.List(); len(subs) > 0 {
 		t.Errorf("a read without a subscription has subscribed %v", subs[0].To)
 	}
 }
@@ -139,10 +139,10 @@ func TestSubscriptionsOfKeysAreBounded(t *testing.T) {
 			for i := range list {
 				list[i] = bellows.Key(i)
 			}
-			m.Parts = append(m.Parts, wire.PullPart{Pair: d.shard.Lookup(ref).Pair(), Keys: list, Subscribe: true})
+			m.Parts = append(m.Parts, wire.PullPart{Pair: d.state.Lookup(ref).Pair(), Keys: list, Subscribe: true})
 		}
 		d.park(m)
-		for a := range d.reads.Answers(d.shard, &d.clients) {
+		for a := range d.reads.Answers(d.state, &d.clients) {
 			err = a.Err
 		}
 		return err
@@ -155,7 +155,7 @@ func TestSubscriptionsOfKeysAreBounded(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "it would be subscribed to") {
 		t.Fatalf("%d keys: %v", many, err)
 	}
-	first := d.shard.Lookup(bellows.PartitionRef{Table: 2}).Ref.String()
+	first := d.state.Lookup(bellows.PartitionRef{Table: 2}).Ref.String()
 	if !strings.Contains(err.Error(), first+",") {
 		t.Errorf("the error is not about %v, the first: %v", first, err)
 	}
@@ -171,7 +171,7 @@ func TestOwedRowsOfOneTable(t *testing.T) {
 	d.subscribe(1, 0)
 	d.subscribe(2, 1)
 	d.write(1, 1)
-	d.reads.Owe(d.shard, nil, ofTable(1))
+	d.reads.Owe(d.state, nil, ofTable(1))
 	if got := d.relayed(); !slices.Equal(got, []bellows.TableID{1}) {
 		t.Errorf("it sends rows of tables %v, want 1", got)
 	}
@@ -184,11 +184,11 @@ func TestOwedRowsWaitForTheLease(t *testing.T) {
 	d := newDesk(t, reads.Config{Max: 9, Unread: 1000, RelayWords: 100})
 	d.subscribe(1, 1)
 	d.lease(2, 7, 1, wire.Exclusive, bellows.NoClock)
-	d.reads.Owe(d.shard, nil, ofTable(1))
+	d.reads.Owe(d.state, nil, ofTable(1))
 	if got := d.relayed(); len(got) > 0 {
 		t.Errorf("under a lease it sends rows of tables %v", got)
 	}
-	require.NoError(t, d.shard.Owned()[1].EndExclusive(flush{}, make([]float32, 4), 0, 1, &d.fx))
+	require.NoError(t, d.state.Owned()[1].EndExclusive(flush{}, make([]float32, 4), 0, 1, &d.fx))
 	if got := d.relayed(); !slices.Equal(got, []bellows.TableID{1}) {
 		t.Errorf("after the lease it sends rows of tables %v, want 1", got)
 	}
@@ -208,9 +208,9 @@ func TestDeferredRowsAreOwed(t *testing.T) {
 	if got := d.relayed(); len(got) > 0 {
 		t.Errorf("under the lease it sends rows of tables %v", got)
 	}
-	_, err := d.shard.Owned()[1].Release(wire.ClientAt(2), &d.fx)
+	_, err := d.state.Owned()[1].Release(wire.ClientAt(2), &d.fx)
 	require.NoError(t, err)
-	d.reads.Relay(d.shard, &d.out)
+	d.reads.Relay(d.state, &d.out)
 	got := d.rows()
 	if len(got) != 1 || got[0].Parts[0].Commit != 1 || !slices.Equal(got[0].Parts[0].Values, []float32{1}) {
 		t.Errorf("after the lease it sends %+v", got)

@@ -3,12 +3,12 @@ package reads
 import (
 	"bellows"
 	"bellows/core/gate"
+	"bellows/core/lanestate"
 	"bellows/core/partition"
 	"bellows/core/pending"
 	"bellows/core/planted"
 	"bellows/core/prepare"
 	"bellows/core/route"
-	"bellows/core/shard"
 	"bellows/link/wire"
 )
 
@@ -21,7 +21,7 @@ type Cause struct {
 // Explain fills in what keeps each thing waiting that a client waits for. silent: the lane has not heard the controller
 // for a lease, and answers nothing.
 func (r *Reads) Explain(
-	at *shard.Shard, flushes *prepare.Flushes, who partition.Subscriber, list []pending.Wait, silent bool,
+	at *lanestate.State, flushes *prepare.Flushes, who partition.Subscriber, list []pending.Wait, silent bool,
 ) {
 	for i := range list {
 		w, why := &list[i], Cause{}
@@ -39,7 +39,7 @@ func (r *Reads) Explain(
 }
 
 // ExplainRequest returns what keeps a request of a client waiting.
-func (r *Reads) ExplainRequest(at *shard.Shard, who partition.Subscriber, request uint64, silent bool) Cause {
+func (r *Reads) ExplainRequest(at *lanestate.State, who partition.Subscriber, request uint64, silent bool) Cause {
 	ready := Cause{Behind: pending.Room} // what keeps an answer back that could be given
 	if silent {
 		ready.Behind = pending.Silence
@@ -74,7 +74,7 @@ func (r *Reads) ExplainRequest(at *shard.Shard, who partition.Subscriber, reques
 }
 
 // explainNeed returns what keeps a partition from meeting a need.
-func explainNeed(at *shard.Shard, p *partition.Partition, need wire.Need) Cause {
+func explainNeed(at *lanestate.State, p *partition.Partition, need wire.Need) Cause {
 	v := p.Visible(at.Frontier())
 	switch admitted := gate.Admits(need, v.Commit, v.Clock); {
 	case p.Leases.Exclusive():
@@ -88,7 +88,7 @@ func explainNeed(at *shard.Shard, p *partition.Partition, need wire.Need) Cause 
 }
 
 // slowest returns the split that has completed the fewest clocks.
-func slowest(at *shard.Shard) uint32 {
+func slowest(at *lanestate.State) uint32 {
 	slow := bellows.SplitID(0)
 	for s := range bellows.SplitID(at.Route().Splits()) {
 		if at.Progress().Split(s) < at.Progress().Split(slow) {
@@ -100,7 +100,7 @@ func slowest(at *shard.Shard) uint32 {
 
 // ExplainRelay returns what keeps a client from the rows to which it has subscribed. If nothing is owed, those that
 // are sure to be sent have been.
-func (r *Reads) ExplainRelay(at *shard.Shard, who partition.Subscriber, w *pending.Wait) Cause {
+func (r *Reads) ExplainRelay(at *lanestate.State, who partition.Subscriber, w *pending.Wait) Cause {
 	p, err := at.Find(wire.Pair{Ref: w.Ref, Generation: w.Generation})
 	switch {
 	case err == route.ErrStale: // the client asks another when it hears of the route
@@ -133,7 +133,7 @@ func (r *Reads) ExplainRelay(at *shard.Shard, who partition.Subscriber, w *pendi
 // ExplainFlush returns what keeps the part of a flush that came with a pair from being visible here; if it is visible,
 // what keeps the rest of the flush. A flush that came in several pushes may have room for one and not for the other. A
 // flush of nothing has no pair.
-func (r *Reads) ExplainFlush(at *shard.Shard, flushes *prepare.Flushes, id bellows.FlushID, of wire.Pair) Cause {
+func (r *Reads) ExplainFlush(at *lanestate.State, flushes *prepare.Flushes, id bellows.FlushID, of wire.Pair) Cause {
 	if waits, asked := flushes.Waits(id, of); waits {
 		if asked {
 			return Cause{pending.Room, 1}

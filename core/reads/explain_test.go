@@ -16,22 +16,22 @@ import (
 // finish completes the next clock of a split by record n.
 func (d *desk) finish(n bellows.CommitNumber, split bellows.SplitID) {
 	d.t.Helper()
-	d.shard.Number(n)
-	u := bellows.Unit{Split: split, Clock: d.shard.Progress().Split(split) + 1, Items: bellows.Range{End: 1}}
-	_, err := d.shard.CountUnits([]wire.Result{{Unit: u}})
+	d.state.Number(n)
+	u := bellows.Unit{Split: split, Clock: d.state.Progress().Split(split) + 1, Items: bellows.Range{End: 1}}
+	_, err := d.state.CountUnits([]wire.Result{{Unit: u}})
 	require.NoError(d.t, err)
-	require.NoError(d.t, d.shard.Reach(&d.fx))
+	require.NoError(d.t, d.state.Reach(&d.fx))
 }
 
 // lease queues a request for a lease on a table, and grants what may be granted.
 func (d *desk) lease(from bellows.NodeID, request uint64, of bellows.TableID, mode wire.Mode, need bellows.Clock) {
 	d.t.Helper()
-	p := d.shard.Lookup(bellows.PartitionRef{Table: of})
+	p := d.state.Lookup(bellows.PartitionRef{Table: of})
 	m := &wire.Acquire{Request: request, Pair: p.Pair(), Mode: mode, Need: wire.Need{Clock: need}}
 	if !p.Leases.Request(wire.ClientAt(from), m, 9) {
 		d.t.Fatal("a request finds no room")
 	}
-	d.reads.GrantAll(d.shard, &d.out)
+	d.reads.GrantAll(d.state, &d.out)
 }
 
 // subscribe answers a read of a whole table that subscribes its client.
@@ -59,7 +59,7 @@ func TestExplainNamesTheSlowestSplit(t *testing.T) {
 			n++
 			d.finish(n, c.finishes)
 			want := reads.Cause{Behind: pending.Clock, Who: uint32(c.slowest)}
-			if got := d.reads.ExplainRequest(d.shard, client, 1, false); got != want {
+			if got := d.reads.ExplainRequest(d.state, client, 1, false); got != want {
 				t.Errorf("after split %d has finished first, record %d: %v, want %v", first, n, got, want)
 			}
 		}
@@ -73,7 +73,7 @@ func TestExplainOfLeases(t *testing.T) {
 	d := newDesk(t, reads.Config{Max: 9, Unread: 3})
 	expect := func(when string, want reads.Cause) {
 		t.Helper()
-		if got := d.reads.ExplainRequest(d.shard, client, 5, false); got != want {
+		if got := d.reads.ExplainRequest(d.state, client, 5, false); got != want {
 			t.Errorf("%s: %v, want %v", when, got, want)
 		}
 	}
@@ -83,10 +83,10 @@ func TestExplainOfLeases(t *testing.T) {
 	d.clock(1)
 	expect("while a shared lease is out", reads.Cause{Behind: pending.Lease, Who: 2})
 	d.subscribe(6, 1) // it takes more than the credit of its client
-	_, err := d.shard.Lookup(bellows.PartitionRef{}).Release(wire.ClientAt(2), &d.fx)
+	_, err := d.state.Lookup(bellows.PartitionRef{}).Release(wire.ClientAt(2), &d.fx)
 	require.NoError(t, err)
 	expect("when it can be granted", reads.Cause{Behind: pending.Room})
-	d.reads.GrantAll(d.shard, &d.out)
+	d.reads.GrantAll(d.state, &d.out)
 	expect("while its client does not read", reads.Cause{Behind: pending.Room})
 }
 
@@ -99,7 +99,7 @@ func TestExplainRelayOfABarrier(t *testing.T) {
 	expect := func(number uint64, want pending.Behind) {
 		t.Helper()
 		w := &pending.Wait{Of: pending.Clocks, Number: number, Generation: 1}
-		if got := d.reads.ExplainRelay(d.shard, client, w); got.Behind != want {
+		if got := d.reads.ExplainRelay(d.state, client, w); got.Behind != want {
 			t.Errorf("rows %d wait for %v, want %v", number, got, want)
 		}
 	}
@@ -108,7 +108,7 @@ func TestExplainRelayOfABarrier(t *testing.T) {
 	expect(1, pending.Nothing)
 	expect(2, pending.Clock)
 	expect(0, pending.Clock)
-	d.reads.Owe(d.shard, nil, ofTable(0))
+	d.reads.Owe(d.state, nil, ofTable(0))
 	expect(1, pending.Clock)
 	d.lease(2, 7, 0, wire.Exclusive, bellows.NoClock)
 	expect(1, pending.Lease)
@@ -118,13 +118,13 @@ func TestExplainRelayOfABarrier(t *testing.T) {
 func TestExplainAnswersEachWait(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, reads.Config{Max: 9, Unread: 1000, RelayWords: 100})
-	flushes := prepare.New(prepare.Config{Route: d.shard.Route(), Tables: make([]table.Schema, 3)})
+	flushes := prepare.New(prepare.Config{Route: d.state.Route(), Tables: make([]table.Schema, 3)})
 	d.subscribe(1, 0)
 	d.subscribe(2, 1)
 	d.park(d.pull(3, 0, 0))
 	d.finish(1, 0)
-	d.shard.Number(2)
-	p := d.shard.Lookup(bellows.PartitionRef{})
+	d.state.Number(2)
+	p := d.state.Lookup(bellows.PartitionRef{})
 	own := flush{Client: 1, Incarnation: 1, Seq: 4}
 	p.Accept(partition.Entry{Flush: own, Chunk: &wire.Chunk{Pair: p.Pair(), Rows: []uint32{0}, Values: []float32{1}},
 		Number: 2}, &d.fx)
@@ -139,7 +139,7 @@ func TestExplainAnswersEachWait(t *testing.T) {
 		{Behind: pending.Clock, Who: 1}, {Behind: pending.Clock, Who: 1}, {Behind: pending.Record},
 		{Behind: pending.Clock, Who: 1}, {},
 	}
-	d.reads.Explain(d.shard, flushes, client, list, false)
+	d.reads.Explain(d.state, flushes, client, list, false)
 	for i, w := range list {
 		if got := (reads.Cause{Behind: w.Behind, Who: w.Who}); got != want[i] {
 			t.Errorf("wait %d of kind %d: %v, want %v", i, w.Of, got, want[i])

@@ -7,9 +7,9 @@ import (
 	"bellows"
 	"bellows/core/fence"
 	"bellows/core/gate"
+	"bellows/core/lanestate"
 	"bellows/core/partition"
 	"bellows/core/planted"
-	"bellows/core/shard"
 	"bellows/link/wire"
 )
 
@@ -61,13 +61,13 @@ func New(c Config) *Reads {
 func (r *Reads) Mark(from bellows.NodeID, m *wire.Mark) { r.credits.Take(from, m) }
 
 // Renew gives the next process of a client a credit of its own, and forgets the reads of earlier processes.
-func (r *Reads) Renew(who partition.Subscriber, at *shard.Shard) {
+func (r *Reads) Renew(who partition.Subscriber, at *lanestate.State) {
 	r.credits.Renew(who.Address.Node, who.Incarnation)
 	r.Forget(at, func(s partition.Subscriber) bool { return s.Address == who.Address })
 }
 
 // Forget forgets the reads and the subscriptions of processes that are gone.
-func (r *Reads) Forget(at *shard.Shard, gone func(partition.Subscriber) bool) {
+func (r *Reads) Forget(at *lanestate.State, gone func(partition.Subscriber) bool) {
 	r.pulls = slices.DeleteFunc(r.pulls, func(p parked) bool { return gone(p.process()) })
 	at.Forget(gone)
 }
@@ -109,7 +109,7 @@ func (r *Reads) Grant(p *partition.Partition, at partition.Frontier, out *wire.O
 }
 
 // GrantAll sends the leases on all partitions that may be granted.
-func (r *Reads) GrantAll(at *shard.Shard, out *wire.Outbox) {
+func (r *Reads) GrantAll(at *lanestate.State, out *wire.Outbox) {
 	for _, p := range at.Owned() {
 		if p.Leases.Waiting() {
 			r.Grant(p, at.Frontier(), out)
@@ -126,7 +126,7 @@ type Answer struct {
 
 // Answers yields the answers to reads that may be answered now, each as it leaves (Send): what its receiver takes
 // counts for the next. Only clients that take part in the job are subscribed.
-func (r *Reads) Answers(at *shard.Shard, clients *fence.Clients) iter.Seq[Answer] {
+func (r *Reads) Answers(at *lanestate.State, clients *fence.Clients) iter.Seq[Answer] {
 	return func(yield func(Answer) bool) {
 		rest := r.pulls[:0]
 		for _, p := range r.pulls {
@@ -153,7 +153,7 @@ func (r *Reads) Send(a Answer, out *wire.Outbox) {
 }
 
 // readable reports whether all partitions that a read asks for show what it needs: it is answered as a whole.
-func readable(at *shard.Shard, m *wire.Pull) bool {
+func readable(at *lanestate.State, m *wire.Pull) bool {
 	for i := range m.Parts {
 		p := at.Lookup(m.Parts[i].Ref)
 		v := p.Visible(at.Frontier())
@@ -167,7 +167,7 @@ func readable(at *shard.Shard, m *wire.Pull) bool {
 // answer makes the answer to a read, with the commit and the clock that each part of it shows, and subscribes its
 // client where it asks for that. A subscription of a partition with deferred entries is owed rows at once: they are
 // recorded, and what its client sees here does not have them.
-func (r *Reads) answer(at *shard.Shard, one *parked, known bool) (answer Answer) {
+func (r *Reads) answer(at *lanestate.State, one *parked, known bool) (answer Answer) {
 	a := wire.New[wire.Rows]()
 	a.Request, a.Incarnation = one.pull.Request, one.pull.Incarnation
 	a.Borrow(one.pull)

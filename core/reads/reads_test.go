@@ -6,12 +6,12 @@ import (
 	"bellows"
 	"bellows/core/checkpoint"
 	"bellows/core/fence"
+	"bellows/core/lanestate"
 	"bellows/core/partition"
 	"bellows/core/pending"
 	"bellows/core/prepare"
 	"bellows/core/reads"
 	"bellows/core/route"
-	"bellows/core/shard"
 	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
@@ -22,7 +22,7 @@ import (
 type desk struct {
 	t       *testing.T
 	reads   *reads.Reads
-	shard   *shard.Shard
+	state   *lanestate.State
 	clients fence.Clients
 	out     wire.Outbox
 	fx      partition.Effects
@@ -42,10 +42,10 @@ func newDesk(t *testing.T, c reads.Config) *desk {
 	r := route.Spread(tables, 2, []wire.Address{self}, []bellows.NodeID{1, 2})
 	c.Self = self
 	d := &desk{t: t, reads: reads.New(c)}
-	d.shard = shard.New(shard.Config{Self: self, Tables: tables, Route: r, Cuts: &checkpoint.Giver{},
+	d.state = lanestate.New(lanestate.Config{Self: self, Tables: tables, Route: r, Cuts: &checkpoint.Giver{},
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }})
 	for ref := range r.Each() {
-		require.NoError(t, d.shard.Create(ref))
+		require.NoError(t, d.state.Create(ref))
 	}
 	d.clients.Add(client.Address, 1)
 	return d
@@ -55,7 +55,7 @@ func newDesk(t *testing.T, c reads.Config) *desk {
 func (d *desk) pull(request uint64, of bellows.TableID, need bellows.Clock) *wire.Pull {
 	m := wire.New[wire.Pull]()
 	m.Incarnation, m.Request, m.Need = 1, request, wire.Need{Clock: need}
-	m.Parts = append(m.Parts, wire.PullPart{Pair: d.shard.Lookup(bellows.PartitionRef{Table: of}).Pair()})
+	m.Parts = append(m.Parts, wire.PullPart{Pair: d.state.Lookup(bellows.PartitionRef{Table: of}).Pair()})
 	return m
 }
 
@@ -69,7 +69,7 @@ func (d *desk) park(m *wire.Pull) {
 
 // serve sends the answers that may leave, and returns the requests that they are to.
 func (d *desk) serve() (requests []uint64) {
-	for a := range d.reads.Answers(d.shard, &d.clients) {
+	for a := range d.reads.Answers(d.state, &d.clients) {
 		require.NoError(d.t, a.Err)
 		requests = append(requests, a.Rows.Request)
 		d.reads.Send(a, &d.out)
@@ -80,19 +80,19 @@ func (d *desk) serve() (requests []uint64) {
 // clock completes clock 0 by record n.
 func (d *desk) clock(n bellows.CommitNumber) {
 	d.t.Helper()
-	d.shard.Number(n)
+	d.state.Number(n)
 	for split := range bellows.SplitID(2) {
 		u := bellows.Unit{Split: split, Items: bellows.Range{End: 1}}
-		_, err := d.shard.CountUnits([]wire.Result{{Unit: u}})
+		_, err := d.state.CountUnits([]wire.Result{{Unit: u}})
 		require.NoError(d.t, err)
 	}
-	require.NoError(d.t, d.shard.Reach(&d.fx))
+	require.NoError(d.t, d.state.Reach(&d.fx))
 }
 
 // write changes row 0 of a table by record n.
 func (d *desk) write(n bellows.CommitNumber, of bellows.TableID) {
-	d.shard.Number(n)
-	p := d.shard.Lookup(bellows.PartitionRef{Table: of})
+	d.state.Number(n)
+	p := d.state.Lookup(bellows.PartitionRef{Table: of})
 	p.Accept(partition.Entry{Flush: flush{}, Chunk: &wire.Chunk{Pair: p.Pair(), Rows: []uint32{0},
 		Values: []float32{1}}, Number: n}, &d.fx)
 }
@@ -111,32 +111,32 @@ func TestAnswersWaitForTheGate(t *testing.T) {
 	if got := d.serve(); len(got) != 1 || got[0] != 2 {
 		t.Errorf("before the clock it answers %v", got)
 	}
-	why := d.reads.ExplainRequest(d.shard, client, 1, false)
+	why := d.reads.ExplainRequest(d.state, client, 1, false)
 	if why.Behind != pending.Clock {
 		t.Errorf("the read waits for %v", why)
 	}
-	lease := &wire.Acquire{Request: 7, Pair: d.shard.Owned()[0].Pair(), Mode: wire.Exclusive,
+	lease := &wire.Acquire{Request: 7, Pair: d.state.Owned()[0].Pair(), Mode: wire.Exclusive,
 		Need: wire.Need{Clock: bellows.NoClock}}
-	if !d.shard.Owned()[0].Leases.Request(wire.ClientAt(2), lease, 9) {
+	if !d.state.Owned()[0].Leases.Request(wire.ClientAt(2), lease, 9) {
 		t.Fatal("a request finds no room")
 	}
-	d.reads.GrantAll(d.shard, &d.out)
+	d.reads.GrantAll(d.state, &d.out)
 	d.clock(1)
 	if got := d.serve(); len(got) != 0 {
 		t.Errorf("under a lease it answers %v", got)
 	}
-	if why := d.reads.ExplainRequest(d.shard, client, 1, false); why != (reads.Cause{Behind: pending.Lease, Who: 2}) {
+	if why := d.reads.ExplainRequest(d.state, client, 1, false); why != (reads.Cause{Behind: pending.Lease, Who: 2}) {
 		t.Errorf("the read waits for %v", why)
 	}
 	var fx partition.Effects
-	require.NoError(t, d.shard.Owned()[0].EndExclusive(flush{}, make([]float32, 4), 0, 2, &fx))
-	if why := d.reads.ExplainRequest(d.shard, client, 1, true); why.Behind != pending.Silence {
+	require.NoError(t, d.state.Owned()[0].EndExclusive(flush{}, make([]float32, 4), 0, 2, &fx))
+	if why := d.reads.ExplainRequest(d.state, client, 1, true); why.Behind != pending.Silence {
 		t.Errorf("a lane that is cut keeps the read for %v", why)
 	}
 	if got := d.serve(); len(got) != 1 || got[0] != 1 {
 		t.Errorf("after the lease it answers %v", got)
 	}
-	if why := d.reads.ExplainRequest(d.shard, client, 1, false); why.Behind != pending.Nothing {
+	if why := d.reads.ExplainRequest(d.state, client, 1, false); why.Behind != pending.Nothing {
 		t.Errorf("an answered read waits for %v", why)
 	}
 }
@@ -150,11 +150,11 @@ func TestParkIsBounded(t *testing.T) {
 	if d.reads.Park(client.Address, d.pull(3, 0, 0)) {
 		t.Error("a third read waits")
 	}
-	d.reads.Forget(d.shard, func(s partition.Subscriber) bool { return s.Incarnation > 1 })
+	d.reads.Forget(d.state, func(s partition.Subscriber) bool { return s.Incarnation > 1 })
 	if d.reads.Park(client.Address, d.pull(3, 0, 0)) {
 		t.Error("reads of a live process were forgotten")
 	}
-	d.reads.Forget(d.shard, func(s partition.Subscriber) bool { return s == client })
+	d.reads.Forget(d.state, func(s partition.Subscriber) bool { return s == client })
 	d.park(d.pull(3, 0, 0))
 	d.reads.Leave(bellows.PartitionRef{Table: 1}, 5, &d.out)
 	if len(d.out.Envelopes) > 0 {
@@ -181,7 +181,7 @@ func TestAnswersWaitForCredit(t *testing.T) {
 	if got := d.serve(); len(got) != 1 {
 		t.Fatalf("it answers %v", got)
 	}
-	if why := d.reads.ExplainRequest(d.shard, client, 1, false); why.Behind != pending.Room {
+	if why := d.reads.ExplainRequest(d.state, client, 1, false); why.Behind != pending.Room {
 		t.Errorf("the read waits for %v", why)
 	}
 	for _, e := range d.out.Envelopes {
@@ -192,7 +192,7 @@ func TestAnswersWaitForCredit(t *testing.T) {
 	if got := d.serve(); len(got) != 1 {
 		t.Errorf("with new credit it answers %v", got)
 	}
-	d.reads.Renew(partition.Subscriber{Address: client.Address, Incarnation: 2}, d.shard)
+	d.reads.Renew(partition.Subscriber{Address: client.Address, Incarnation: 2}, d.state)
 	if got := d.serve(); len(got) != 0 {
 		t.Errorf("it answers %v of a process that is gone", got)
 	}
@@ -208,7 +208,7 @@ func TestRelaySendsWhatHasChanged(t *testing.T) {
 	d.serve()
 	relayed := func() (rows []*wire.Rows) {
 		d.out.Envelopes = nil
-		d.reads.Relay(d.shard, &d.out)
+		d.reads.Relay(d.state, &d.out)
 		for _, e := range d.out.Envelopes {
 			if m, ok := e.Message.(*wire.Rows); ok {
 				rows = append(rows, m)
@@ -224,25 +224,25 @@ func TestRelaySendsWhatHasChanged(t *testing.T) {
 		t.Errorf("a client that is owed nothing is sent %v", got)
 	}
 	of := func(p *partition.Partition) bool { return p.Ref.Table == 1 }
-	d.reads.Owe(d.shard, &partition.Subscriber{Address: client.Address, Incarnation: 2}, of)
+	d.reads.Owe(d.state, &partition.Subscriber{Address: client.Address, Incarnation: 2}, of)
 	if got := relayed(); len(got) != 0 {
 		t.Errorf("another process is sent %v", got)
 	}
 	waits := &pending.Wait{Of: pending.Relay, Ref: bellows.PartitionRef{Table: 1}, Generation: 1, Number: 1}
-	d.reads.Owe(d.shard, nil, of)
-	if why := d.reads.ExplainRelay(d.shard, client, waits); why.Behind != pending.Record {
+	d.reads.Owe(d.state, nil, of)
+	if why := d.reads.ExplainRelay(d.state, client, waits); why.Behind != pending.Record {
 		t.Errorf("what is owed waits for %v", why)
 	}
 	got := relayed()
 	if len(got) != 1 || len(got[0].Parts) != 1 || len(got[0].Parts[0].Values) != 1 || got[0].Parts[0].Commit != 1 {
 		t.Errorf("it is sent %+v", got)
 	}
-	if why := d.reads.ExplainRelay(d.shard, client, waits); why.Behind != pending.Nothing {
+	if why := d.reads.ExplainRelay(d.state, client, waits); why.Behind != pending.Nothing {
 		t.Errorf("what was sent waits for %v", why)
 	}
-	d.reads.Unsubscribe(d.shard, client, d.shard.Owned()[1].Pair())
+	d.reads.Unsubscribe(d.state, client, d.state.Owned()[1].Pair())
 	d.write(2, 1)
-	d.reads.Owe(d.shard, nil, of)
+	d.reads.Owe(d.state, nil, of)
 	if got := relayed(); len(got) != 0 {
 		t.Errorf("without a subscription it is sent %v", got)
 	}
@@ -257,8 +257,8 @@ func TestAnswersDoNotSubscribeStrangers(t *testing.T) {
 	if !d.reads.Park(wire.ClientAt(5), m) {
 		t.Fatal("a read finds no room")
 	}
-	if got := d.serve(); len(got) != 1 || len(d.shard.Owned()[1].Subscribers.List()) != 0 {
-		t.Errorf("it answers %v, and has %d subscribers", got, len(d.shard.Owned()[1].Subscribers.List()))
+	if got := d.serve(); len(got) != 1 || len(d.state.Owned()[1].Subscribers.List()) != 0 {
+		t.Errorf("it answers %v, and has %d subscribers", got, len(d.state.Owned()[1].Subscribers.List()))
 	}
 }
 
@@ -266,13 +266,13 @@ func TestAnswersDoNotSubscribeStrangers(t *testing.T) {
 func TestExplainFlush(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, reads.Config{Max: 9, Unread: 1000})
-	flushes := prepare.New(prepare.Config{Route: d.shard.Route(), Tables: make([]table.Schema, 3)})
+	flushes := prepare.New(prepare.Config{Route: d.state.Route(), Tables: make([]table.Schema, 3)})
 	d.write(1, 0)
-	if why := d.reads.ExplainFlush(d.shard, flushes, bellows.FlushID{}, wire.Pair{}); why.Behind != pending.Clock {
+	if why := d.reads.ExplainFlush(d.state, flushes, bellows.FlushID{}, wire.Pair{}); why.Behind != pending.Clock {
 		t.Errorf("it waits for %v", why)
 	}
 	d.clock(2)
-	if why := d.reads.ExplainFlush(d.shard, flushes, bellows.FlushID{}, wire.Pair{}); why.Behind != pending.Nothing {
+	if why := d.reads.ExplainFlush(d.state, flushes, bellows.FlushID{}, wire.Pair{}); why.Behind != pending.Nothing {
 		t.Errorf("after its clock it waits for %v", why)
 	}
 }

@@ -1,8 +1,8 @@
 package reads
 
 import (
+	"bellows/core/lanestate"
 	"bellows/core/partition"
-	"bellows/core/shard"
 	"bellows/link/wire"
 )
 
@@ -23,7 +23,7 @@ func subscribe(p *partition.Partition, who partition.Subscriber, q *wire.PullPar
 }
 
 // Unsubscribe ends a subscription. One with an earlier owner of the partition has ended.
-func (r *Reads) Unsubscribe(at *shard.Shard, who partition.Subscriber, of wire.Pair) {
+func (r *Reads) Unsubscribe(at *lanestate.State, who partition.Subscriber, of wire.Pair) {
 	if p, err := at.Find(of); err == nil {
 		p.Subscribers.Forget(func(s partition.Subscriber) bool { return s == who })
 	}
@@ -32,7 +32,7 @@ func (r *Reads) Unsubscribe(at *shard.Shard, who partition.Subscriber, of wire.P
 // Owe notes which clients are to be sent what has changed: all subscribers of the partitions that a test names,
 // or one of them. A client that is owed nothing new is sent a message all the same, because it waits for the clock
 // that the message shows.
-func (r *Reads) Owe(at *shard.Shard, who *partition.Subscriber, which func(*partition.Partition) bool) {
+func (r *Reads) Owe(at *lanestate.State, who *partition.Subscriber, which func(*partition.Partition) bool) {
 	for _, p := range at.Owned() {
 		subs := p.Subscribers.List()
 		if len(subs) == 0 || !which(p) {
@@ -47,7 +47,7 @@ func (r *Reads) Owe(at *shard.Shard, who *partition.Subscriber, which func(*part
 }
 
 // Relay sends subscribers what they are owed, in one message for each client.
-func (r *Reads) Relay(at *shard.Shard, out *wire.Outbox) {
+func (r *Reads) Relay(at *lanestate.State, out *wire.Outbox) {
 	if !r.owing {
 		return
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/internal/require"
 	"bellows/link/wire"
 )
@@ -85,7 +85,7 @@ func TestResentPartIsDroppedOnce(t *testing.T) {
 // come brings the state of a partition of the free table that has come back.
 func (s *script) come() {
 	s.t.Helper()
-	require.NoError(s.t, s.lane.Load(ref(1, 0).Ref, &store.Image{Values: []float32{5, 6}}))
+	require.NoError(s.t, s.lane.Load(ref(1, 0).Ref, &rowstore.Image{Values: []float32{5, 6}}))
 }
 
 // TestWaitingPartSentAgain sends a part again that waited for room, and ends the job before the flush gets a number. The part counts as

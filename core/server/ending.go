@@ -3,13 +3,13 @@ package server
 import (
 	"bellows"
 	"bellows/core/audit"
-	"bellows/core/closing"
+	"bellows/core/laneend"
 	"bellows/core/partition"
 	"bellows/core/planted"
 	"bellows/link/wire"
 )
 
-// The lane ends, or leaves, as package closing has it. The lane tells it what changes who takes part, drops
+// The lane ends, or leaves, as package laneend has it. The lane tells it what changes who takes part, drops
 // what is of clients that are gone, and counts what is left when nothing more can come.
 
 // takeEnd takes the End of the controller, or of a client that passes it on.
@@ -28,7 +28,7 @@ func (l *Lane) takeEnd(from wire.Address, m *wire.End, out *wire.Outbox) {
 // part stops waiting for a client that a record has removed.
 func (l *Lane) part(a wire.Address, out *wire.Outbox) {
 	if l.ending.RemoveClient(a) {
-		l.reads.Forget(l.shard, func(s partition.Subscriber) bool { return s.Address == a })
+		l.reads.Forget(l.state, func(s partition.Subscriber) bool { return s.Address == a })
 		l.closeWhenAll(out)
 	}
 }
@@ -42,7 +42,7 @@ func (l *Lane) loseClient(c *bellows.Control, out *wire.Outbox) {
 		newest := max(l.cfg.Incarnation(a), l.clients.Newest(a))
 		l.takeFence(&wire.Fence{Node: c.Node, Incarnation: newest}, out)
 	}
-	for _, p := range l.shard.Owned() {
+	for _, p := range l.state.Owned() {
 		if !planted.On("lease-of-the-lost-kept") {
 			l.carry(a, p.Abort(a, &l.fx), out)
 		}
@@ -54,8 +54,8 @@ func (l *Lane) loseClient(c *bellows.Control, out *wire.Outbox) {
 }
 
 // takeCounts adds the final counts of a lane or client that was removed, if this lane is its successor.
-func (l *Lane) takeCounts(f closing.FinalCounts, out *wire.Outbox) {
-	if missed, added := l.ending.Adopt(f, l.shard.Route(), out); added {
+func (l *Lane) takeCounts(f laneend.FinalCounts, out *wire.Outbox) {
+	if missed, added := l.ending.Adopt(f, l.state.Route(), out); added {
 		l.flushes.Adopt(missed)
 		l.closeWhenAll(out)
 	}
@@ -63,7 +63,7 @@ func (l *Lane) takeCounts(f closing.FinalCounts, out *wire.Outbox) {
 
 // closeWhenAll closes a lane that is closing, when nothing more can come.
 func (l *Lane) closeWhenAll(out *wire.Outbox) {
-	if l.ending.Ready(l.shard.Expects(), l.Handing()) {
+	if l.ending.Ready(l.state.Expects(), l.Handing()) {
 		l.close(out)
 	}
 }
@@ -77,7 +77,7 @@ func (l *Lane) close(out *wire.Outbox) {
 		switch f := &held[i]; {
 		case planted.On("held-applied-at-end"):
 			list := l.commits.Open(held[i:i+1], 0)
-			l.carry(f.From, l.commits.Apply(list[len(list)-1], l.shard, &l.fx), out)
+			l.carry(f.From, l.commits.Apply(list[len(list)-1], l.state, &l.fx), out)
 		case planted.On("held-counted-applied"):
 			l.ending.Count(0, l.flushes.Rows(f.Push), 0, &audit.Ledger{})
 		default:
@@ -90,10 +90,10 @@ func (l *Lane) close(out *wire.Outbox) {
 	if !planted.On("missed-uncounted") && !l.ending.Removed() {
 		countMissed(l.ending, l.flushes.Missed(), &l.clients)
 	}
-	for _, p := range l.shard.Owned() {
+	for _, p := range l.state.Owned() {
 		countPartition(l.ending, p)
 	}
-	l.ending.Close(l.flushes.Missed(), l.shard.Route(), out)
+	l.ending.Close(l.flushes.Missed(), l.state.Route(), out)
 }
 
 // TakesPart reports whether the lane is one of the job's by the records that it has.

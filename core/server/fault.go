@@ -56,7 +56,7 @@ func (l *Lane) carry(from wire.Address, err error, out *wire.Outbox) {
 		return
 	}
 	if o := (*partition.OverlapError)(nil); errors.As(err, &o) {
-		from = wire.ClientAt(l.shard.Route().Node(o.Split))
+		from = wire.ClientAt(l.state.Route().Node(o.Split))
 	}
 	l.fault.breach(from, out, "%v", err)
 }

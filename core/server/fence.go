@@ -62,7 +62,7 @@ func (l *Lane) outlived(who partition.Subscriber) bool {
 	case fence.Outlived:
 		return true
 	case fence.Newer:
-		l.reads.Renew(who, l.shard)
+		l.reads.Renew(who, l.state)
 	}
 	return false
 }
@@ -80,9 +80,9 @@ func (l *Lane) takeFence(m *wire.Fence, out *wire.Outbox) {
 		return
 	}
 	l.flushes.Fence(gone)
-	l.reads.Forget(l.shard, func(who partition.Subscriber) bool { return gone.Covers(who.Address, who.Incarnation) })
+	l.reads.Forget(l.state, func(who partition.Subscriber) bool { return gone.Covers(who.Address, who.Incarnation) })
 	leaser := func(a wire.Address) bool { return gone.Covers(a, l.clients.Newest(a)) }
-	for _, p := range l.shard.Owned() {
+	for _, p := range l.state.Owned() {
 		p.Leases.Forget(leaser)
 		l.carry(wire.ClientAt(m.Node), p.ReleaseAll(leaser, &l.fx), out)
 	}

@@ -30,7 +30,7 @@ func (l *Lane) stream(out *wire.Outbox) {
 			continue
 		}
 		if !l.silence.Cut {
-			l.reads.Grant(p, l.shard.Frontier(), out)
+			l.reads.Grant(p, l.state.Frontier(), out)
 		}
 		l.moves.Stop(p, &l.fx, out)
 	}
@@ -53,7 +53,7 @@ func (l *Lane) takeOffers(out *wire.Outbox) {
 	if !l.begun || l.ending.Closed() {
 		return
 	}
-	if from, err := l.moves.TakeOffers(l.shard, l.ending.Closing(), out); err != nil {
+	if from, err := l.moves.TakeOffers(l.state, l.ending.Closing(), out); err != nil {
 		l.fault.breach(from, out, "%v", err)
 	}
 }
@@ -64,10 +64,10 @@ func (l *Lane) adopt(p *partition.Partition, out *wire.Outbox) {
 		l.fault.breach(p.In.Target.From, out, "%v", err)
 		return
 	}
-	l.carry(l.cfg.Self, l.shard.Settle(p, &l.fx), out)
+	l.carry(l.cfg.Self, l.state.Settle(p, &l.fx), out)
 	if m := p.In.Due; m != nil {
 		p.In.Due = nil
-		l.moves.TakeHandoff(m, l.shard, &l.fx, out)
+		l.moves.TakeHandoff(m, l.state, &l.fx, out)
 	}
 	l.closeWhenAll(out)
 }

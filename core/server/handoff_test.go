@@ -10,8 +10,8 @@ import (
 	"bellows/core"
 	"bellows/core/migration"
 	"bellows/core/route"
+	"bellows/core/rowstore"
 	"bellows/core/server"
-	"bellows/core/store"
 	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
@@ -505,7 +505,7 @@ func (f *ferry) check(seed uint64) {
 	if got := f.counts.Applied + f.counts.Dropped; got != f.sent {
 		f.t.Errorf("seed %d: %d rows were sent, %d applied and %d dropped", seed, f.sent, f.counts.Applied, f.counts.Dropped)
 	}
-	same := func(what string, ref bellows.PartitionRef, got, want *store.Image) {
+	same := func(what string, ref bellows.PartitionRef, got, want *rowstore.Image) {
 		if (got == nil) != (want == nil) {
 			f.t.Errorf("seed %d: %s of %v: %v, want %v", seed, what, ref, got, want)
 			return

@@ -6,16 +6,16 @@ import (
 	"bellows"
 	"bellows/core"
 	"bellows/core/checkpoint"
-	"bellows/core/closing"
 	"bellows/core/commits"
 	"bellows/core/fence"
+	"bellows/core/laneend"
+	"bellows/core/lanestate"
 	"bellows/core/migration"
 	"bellows/core/partition"
 	"bellows/core/planted"
 	"bellows/core/prepare"
 	"bellows/core/reads"
-	"bellows/core/shard"
-	"bellows/core/tail"
+	"bellows/core/recordlog"
 	"bellows/core/waitlist"
 	"bellows/link/wire"
 )
@@ -53,7 +53,7 @@ import (
 type Lane struct {
 	cfg config
 	view
-	tail tail.Tail // what was recorded last
+	log recordlog.Log // what was recorded last
 
 	flushes *prepare.Flushes // without a number
 	parts   parts            // as flushes asks for them
@@ -81,16 +81,16 @@ func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 	}
 	cfg.Limits = cfg.Limits.orDefault()
 	l := &Lane{cfg: cfg, fault: fault{self: self, controller: cfg.Controller}}
-	l.self, l.ending = self, closing.New(self, cfg.Controller, len(cfg.Tables), cfg.Limits.Slab)
-	l.shard = shard.New(shard.Config{Self: self, Tables: slices.Clone(cfg.Tables), Route: cfg.Route, Items: cfg.Items,
-		KeySeed: cfg.KeySeed, Blank: cfg.Blank, Digits: cfg.Limits.Digits, LogMax: cfg.Limits.Log,
+	l.self, l.ending = self, laneend.New(self, cfg.Controller, len(cfg.Tables), cfg.Limits.Slab)
+	l.state = lanestate.New(lanestate.Config{Self: self, Tables: slices.Clone(cfg.Tables), Route: cfg.Route,
+		Items: cfg.Items, KeySeed: cfg.KeySeed, Blank: cfg.Blank, Digits: cfg.Limits.Digits, LogMax: cfg.Limits.Log,
 		Direct: cfg.Limits.Direct, Cuts: &l.cuts, Follow: cfg.Follow})
 	l.flushes = prepare.New(prepare.Config{Self: self, Controller: cfg.Controller, Tables: cfg.Tables, Route: cfg.Route,
 		HeldBytesMax: cfg.HeldBytesMax, WaitingMax: cfg.Limits.Parked})
 	l.reads = reads.New(reads.Config{Self: self, Max: cfg.Limits.Parked, RelayWords: cfg.Limits.RelayWords,
 		Unread: cfg.Limits.Unread})
 	l.commits = commits.New(self, cfg.Limits.Commitments)
-	l.parts = parts{l.shard, l.commits}
+	l.parts = parts{l.state, l.commits}
 	l.ahead = waitlist.New(cfg.Limits.Parked, cfg.Limits.Ahead)
 	l.cuts.Most = cfg.Limits.Copies
 	l.moves = migration.New(self, cfg.Controller, cfg.Limits.migration())
@@ -103,7 +103,7 @@ func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 	}
 	for ref := range cfg.Route.Each() {
 		if cfg.Route.Owner(ref).Lane == cfg.Self {
-			if err := l.shard.Create(ref); err != nil {
+			if err := l.state.Create(ref); err != nil {
 				return nil, err
 			}
 		}
@@ -130,7 +130,7 @@ func (l *Lane) Step(batch []wire.Envelope, out *wire.Outbox) {
 		l.takeOffers(out)
 		l.serve(out)
 		l.stream(out)
-		for _, m := range l.cuts.Say(l.shard.Cuttable) {
+		for _, m := range l.cuts.Say(l.state.Cuttable) {
 			out.Send(l.cfg.Self, l.cfg.Controller, m)
 		}
 	}
@@ -178,7 +178,7 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	}
 	// A message of a client waits if it must, or if an earlier message of that client waits.
 	if e.From.Role == wire.Client && !l.ending.Closing() &&
-		(!l.begun || l.ahead.Includes(e.From) || waitlist.MustWait(&e, l.shard, &l.clients)) {
+		(!l.begun || l.ahead.Includes(e.From) || waitlist.MustWait(&e, l.state, &l.clients)) {
 		l.keepAhead(e, out)
 		return
 	}
@@ -186,7 +186,7 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	case *wire.Push:
 		l.takePush(e.From, m, out)
 	case *wire.Closed:
-		l.takeCounts(closing.FinalCounts{From: e.From, Closed: m}, out)
+		l.takeCounts(laneend.FinalCounts{From: e.From, Closed: m}, out)
 	case *wire.Records:
 		for i := range m.List {
 			if l.ending.Removed() && !planted.On("removed-goes-on") { // another controller has not heard of that
@@ -198,8 +198,8 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 			}
 		}
 		if !l.fault.broken() { // by what it has
-			l.tail.Add(m, l.cfg.Limits.Tail)
-			l.tail.Forget(m.Keep)
+			l.log.Add(m, l.cfg.Limits.Tail)
+			l.log.Forget(m.Keep)
 		}
 		wire.Free(m)
 	case *wire.Pull:
@@ -207,7 +207,7 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	case *wire.Inquiry:
 		l.takeInquiry(e.From, m, out)
 	case *wire.Unsubscribe:
-		l.reads.Unsubscribe(l.shard, partition.Subscriber{Address: e.From, Incarnation: m.Incarnation}, m.Pair)
+		l.reads.Unsubscribe(l.state, partition.Subscriber{Address: e.From, Incarnation: m.Incarnation}, m.Pair)
 	case *wire.Acquire:
 		l.takeAcquire(e.From, m, out)
 	case *wire.Release:
@@ -218,7 +218,7 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	case *wire.Fence:
 		l.takeFence(m, out)
 	case *wire.Handoff:
-		l.moves.TakeHandoff(m, l.shard, &l.fx, out)
+		l.moves.TakeHandoff(m, l.state, &l.fx, out)
 	case *wire.Piece:
 		l.takePiece(e.From, m, out)
 	case *wire.Cut:
@@ -244,7 +244,7 @@ func (l *Lane) takeAhead(out *wire.Outbox) {
 		case a.Refused == nil:
 			l.take(a.Envelope, out)
 			l.commits.Send(out)
-		case !l.ahead.Again(a, l.shard.Route().Version()):
+		case !l.ahead.Again(a, l.state.Route().Version()):
 			l.flushes.SayStale(a.Envelope.From, a.Refused, out)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -142,8 +142,8 @@ func TestEndWithoutTheGone(t *testing.T) {
 // TestKeptImagesOfSavedRunStay gives a lane the kept images of a saved run, one of a sparse table without rows among them.
 func TestKeptImagesOfSavedRunStay(t *testing.T) {
 	s := newScript(t, 0, table.Schema{Name: "keys", Rows: 4, Width: 1, Sparse: true, Partitions: 1})
-	s.lane.LoadKept(ref(1, 0).Ref, &store.Image{Values: []float32{3, 4}})
-	s.lane.LoadKept(ref(2, 0).Ref, &store.Image{})
+	s.lane.LoadKept(ref(1, 0).Ref, &rowstore.Image{Values: []float32{3, 4}})
+	s.lane.LoadKept(ref(2, 0).Ref, &rowstore.Image{})
 	if kept := s.lane.Kept(ref(1, 0).Ref); kept == nil || !slices.Equal(kept.Values, []float32{3, 4}) || kept.Keys != nil {
 		t.Errorf("kept %v", kept)
 	}

@@ -1,8 +1,8 @@
 package server
 
 import (
-	"bellows/core/closing"
 	"bellows/core/fence"
+	"bellows/core/laneend"
 	"bellows/core/partition"
 	"bellows/core/planted"
 	"bellows/link/wire"
@@ -15,7 +15,7 @@ import (
 
 // countMissed counts, when nothing more can come, the parts that have never counted. Those of a client
 // that is not the job's, of an earlier process, and of a client that was lost are in no account.
-func countMissed(ending *closing.Closing, list []wire.Missed, clients *fence.Clients) {
+func countMissed(ending *laneend.Ending, list []wire.Missed, clients *fence.Clients) {
 	for i := range list {
 		id := list[i].Flush
 		newest := clients.Newest(wire.ClientAt(id.Client))
@@ -27,7 +27,7 @@ func countMissed(ending *closing.Closing, list []wire.Missed, clients *fence.Cli
 }
 
 // countPartition adds what a partition has counted while it was this lane's.
-func countPartition(ending *closing.Closing, p *partition.Partition) {
+func countPartition(ending *laneend.Ending, p *partition.Partition) {
 	ledger, applied, dropped := p.Count()
 	ending.Count(p.Ref.Table, applied, dropped, &ledger)
 	ending.CountCarried(p.Ledger.Carried())

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/core/rowstore"
 	"bellows/core/server"
-	"bellows/core/store"
 	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
@@ -99,7 +99,7 @@ func TestNewLaneKnowsClientsAndConsistency(t *testing.T) {
 	m := r.begin(17, 2, 1)
 	m.Begin.Staleness[0] = int32(table.Async)
 	s.send(controller, "begin behind record 17", m)
-	require.NoError(t, s.lane.Load(ref(0, 0).Ref, &store.Image{Values: []float32{5, 6}}))
+	require.NoError(t, s.lane.Load(ref(0, 0).Ref, &rowstore.Image{Values: []float32{5, 6}}))
 	to := wire.Pair{Ref: ref(0, 0).Ref, Generation: 2}
 	s.mark()
 	s.send(addedClient, "pull t0/p0, and subscribe", pullBy(3, 1, to))
@@ -134,7 +134,7 @@ func limited(t *testing.T, limits server.Limits) (*script, *roads) {
 // are looked at.
 func (s *script) load(p bellows.PartitionID) {
 	s.t.Helper()
-	require.NoError(s.t, s.lane.Load(ref(1, p).Ref, &store.Image{Values: []float32{5, 6}}))
+	require.NoError(s.t, s.lane.Load(ref(1, p).Ref, &rowstore.Image{Values: []float32{5, 6}}))
 	s.send(clients[1], "nothing in particular", &wire.Release{Pair: ref(0, 1)})
 }
 

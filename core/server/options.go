@@ -6,7 +6,7 @@ import (
 	"bellows/core"
 	"bellows/core/migration"
 	"bellows/core/partition"
-	"bellows/core/tail"
+	"bellows/core/recordlog"
 	"bellows/link/wire"
 )
 
@@ -61,7 +61,7 @@ type Limits struct {
 	// more is memory here for each node that does not read.
 	Unread int
 	// Digits is how many new keys of a partition are sorted digit by digit: by default as many as
-	// package store finds worth it.
+	// package rowstore finds worth it.
 	Digits int
 	// Direct is the number of rows of a partition up to which sums of deltas look rows up by number:
 	// by default delta.DirectMax.
@@ -102,7 +102,7 @@ func (l Limits) orDefault() Limits {
 	l.RelayWords = cmp.Or(l.RelayWords, relayMost)
 	l.Commitments = cmp.Or(l.Commitments, wire.CommittedMost)
 	l.Unread = cmp.Or(l.Unread, unreadMost)
-	l.Tail = cmp.Or(l.Tail, tail.BytesMost)
+	l.Tail = cmp.Or(l.Tail, recordlog.BytesMost)
 	l.Ahead = cmp.Or(l.Ahead, aheadMost)
 	l.Copies = cmp.Or(l.Copies, copiesMost)
 	l.Window, l.Behind = cmp.Or(l.Window, handoffWindow), cmp.Or(l.Behind, handoffBehind)

@@ -2,9 +2,9 @@ package server
 
 import (
 	"bellows/core/commits"
+	"bellows/core/lanestate"
 	"bellows/core/partition"
 	"bellows/core/planted"
-	"bellows/core/shard"
 	"bellows/link/wire"
 )
 
@@ -15,7 +15,7 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 		wire.Free(m)
 		return
 	}
-	refused, breach := l.flushes.Prepare(from, m, l.shard.Applied(), &l.parts, out)
+	refused, breach := l.flushes.Prepare(from, m, l.state.Applied(), &l.parts, out)
 	if refused != nil {
 		out.Send(l.cfg.Self, from, refusal(m.Flush, refused))
 	}
@@ -26,9 +26,9 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 
 // parts are the partitions of the lane as package prepare asks for them, with the rows that keys of pushes get.
 type parts struct {
-	*shard.Shard
+	*lanestate.State
 	commits *commits.Commits
 }
 
 // Reserve gives a row to every key of a push.
-func (p *parts) Reserve(m *wire.Push) ([]uint32, error) { return p.commits.Reserve(m, p.Shard) }
+func (p *parts) Reserve(m *wire.Push) ([]uint32, error) { return p.commits.Reserve(m, p.State) }

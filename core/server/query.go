@@ -11,8 +11,8 @@ import (
 // has everything that a controller cannot learn from records: flushes that are held, with their finished units; added
 // and fenced actors; and the end, if the lane knows it.
 func (l *Lane) takeQuery(from wire.Address, m *wire.Query, out *wire.Outbox) {
-	h := &wire.Holding{Term: l.terms.Highest(), Last: l.shard.Applied(), Tail: l.tail.Oldest(l.shard.Applied()),
-		Flushes: l.flushes.Holding(), Owned: l.shard.Whole()}
+	h := &wire.Holding{Term: l.terms.Highest(), Last: l.state.Applied(), Tail: l.log.Oldest(l.state.Applied()),
+		Flushes: l.flushes.Holding(), Owned: l.state.Whole()}
 	h.Added = slices.Clone(l.added) // a message is its receiver's
 	h.Adopted = l.ending.Adopted()
 	h.Gone = l.clients.Fences()
@@ -20,6 +20,6 @@ func (l *Lane) takeQuery(from wire.Address, m *wire.Query, out *wire.Outbox) {
 	out.Send(l.cfg.Self, from, h)
 	l.fault.complain(out)
 	if m.From > 0 {
-		l.tail.Since(m.From, l.terms.Highest(), func(r *wire.Records) { out.Send(l.cfg.Self, from, r) })
+		l.log.Since(m.From, l.terms.Highest(), func(r *wire.Records) { out.Send(l.cfg.Self, from, r) })
 	}
 }

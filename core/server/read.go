@@ -18,7 +18,7 @@ func (l *Lane) takePull(from wire.Address, m *wire.Pull, out *wire.Outbox) {
 		return
 	}
 	for i := range m.Parts {
-		if err := l.shard.Owns(m.Parts[i].Pair); err != nil {
+		if err := l.state.Owns(m.Parts[i].Pair); err != nil {
 			l.refuse(from, m.Request, err, out)
 			wire.Free(m)
 			return
@@ -31,7 +31,7 @@ func (l *Lane) takePull(from wire.Address, m *wire.Pull, out *wire.Outbox) {
 
 // takeAcquire queues a request for a lease.
 func (l *Lane) takeAcquire(from wire.Address, m *wire.Acquire, out *wire.Outbox) {
-	p, err := l.shard.Find(m.Pair)
+	p, err := l.state.Find(m.Pair)
 	if err != nil {
 		l.refuse(from, m.Request, err, out)
 		wire.Free(m)
@@ -44,7 +44,7 @@ func (l *Lane) takeAcquire(from wire.Address, m *wire.Acquire, out *wire.Outbox)
 
 // takeRelease ends a shared lease. One that an earlier owner has given ended with its ownership.
 func (l *Lane) takeRelease(from wire.Address, m *wire.Release, out *wire.Outbox) {
-	p, err := l.shard.Find(m.Pair)
+	p, err := l.state.Find(m.Pair)
 	if err != nil {
 		return
 	}
@@ -61,13 +61,13 @@ func (l *Lane) takeRelease(from wire.Address, m *wire.Release, out *wire.Outbox)
 // was declared gone after its last message.
 func (l *Lane) serve(out *wire.Outbox) {
 	if !l.ending.Closed() || planted.On("relayed-after-end") {
-		l.reads.Relay(l.shard, out)
+		l.reads.Relay(l.state, out)
 	}
 	if l.silence.Cut || l.ending.Closed() && !planted.On("served-after-end") {
 		return
 	}
-	l.reads.GrantAll(l.shard, out)
-	for a := range l.reads.Answers(l.shard, &l.clients) {
+	l.reads.GrantAll(l.state, out)
+	for a := range l.reads.Answers(l.state, &l.clients) {
 		if a.Err != nil {
 			l.fault.breach(a.To, out, "%v", a.Err)
 		}
@@ -88,6 +88,6 @@ func (l *Lane) takeInquiry(from wire.Address, m *wire.Inquiry, out *wire.Outbox)
 		return
 	}
 	a := &wire.Standing{Incarnation: m.Incarnation, List: slices.Clone(m.List)}
-	l.reads.Explain(l.shard, l.flushes, who, a.List, l.silence.Cut)
+	l.reads.Explain(l.state, l.flushes, who, a.List, l.silence.Cut)
 	out.Send(l.cfg.Self, from, a)
 }

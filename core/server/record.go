@@ -13,17 +13,17 @@ import (
 // in all partitions at once. A record out of order, or of units that no split can have done, is a breach: numbers have no
 // gaps, and links are in order.
 func (l *Lane) takeRecord(from wire.Address, r *wire.Record, out *wire.Outbox) {
-	if r.Number != l.shard.Applied()+1 {
-		l.fault.breach(from, out, "record %d after %d", r.Number, l.shard.Applied())
+	if r.Number != l.state.Applied()+1 {
+		l.fault.breach(from, out, "record %d after %d", r.Number, l.state.Applied())
 		return
 	}
-	l.shard.Number(r.Number)
+	l.state.Number(r.Number)
 	if r.Control.Kind != bellows.NoControl {
 		l.takeControl(from, &r.Control, out)
 		return
 	}
 	l.flushes.Count(r.Flush) // every lane learns of every flush, so that gaps close
-	completed, err := l.shard.CountUnits(r.Results)
+	completed, err := l.state.CountUnits(r.Results)
 	if err != nil {
 		l.fault.breach(from, out, "record %d: %v", r.Number, err)
 		return
@@ -31,22 +31,22 @@ func (l *Lane) takeRecord(from wire.Address, r *wire.Record, out *wire.Outbox) {
 	list := l.commits.Open(l.flushes.Take(r.Flush), r.Number)
 	for _, f := range list {
 		client := f.Client()
-		if f.Shows(l.shard) {
+		if f.Shows(l.state) {
 			who := partition.Subscriber{Address: client, Incarnation: r.Flush.Incarnation}
-			l.reads.Owe(l.shard, &who, noBarrier)
+			l.reads.Owe(l.state, &who, noBarrier)
 		}
-		l.carry(client, l.commits.Apply(f, l.shard, &l.fx), out) // which perhaps closes the flush
+		l.carry(client, l.commits.Apply(f, l.state, &l.fx), out) // which perhaps closes the flush
 	}
 	if len(list) > 0 {
 		l.flushes.Admit(out)
 	}
 	if completed {
-		l.carry(from, l.shard.Reach(&l.fx), out)
+		l.carry(from, l.state.Reach(&l.fx), out)
 		if !planted.On("relay-forgotten") {
-			l.reads.Owe(l.shard, nil, (*partition.Partition).Barrier)
+			l.reads.Owe(l.state, nil, (*partition.Partition).Barrier)
 		}
 	}
-	l.commits.NoteShown(l.shard)
+	l.commits.NoteShown(l.state)
 }
 
 func noBarrier(p *partition.Partition) bool { return !p.Barrier() }
@@ -58,13 +58,13 @@ func (l *Lane) takeControl(from wire.Address, c *bellows.Control, out *wire.Outb
 		if planted.On("keep-lost") {
 			return
 		}
-		l.shard.Keep(&l.fx)
+		l.state.Keep(&l.fx)
 		l.carry(from, nil, out)
 	case bellows.CutTables:
-		l.shard.Cut()
+		l.state.Cut()
 	case bellows.SetStaleness:
-		l.carry(from, l.shard.SetStaleness(c.Table, c.Clocks, &l.fx), out)
-		l.reads.Owe(l.shard, nil, func(p *partition.Partition) bool { return p.Ref.Table == c.Table })
+		l.carry(from, l.state.SetStaleness(c.Table, c.Clocks, &l.fx), out)
+		l.reads.Owe(l.state, nil, func(p *partition.Partition) bool { return p.Ref.Table == c.Table })
 	case bellows.AddLane, bellows.AddClient, bellows.MovePartition, bellows.MoveSplit, bellows.RemoveLane,
 		bellows.RemoveClient, bellows.LoseClient:
 		l.reroute(from, c, out)

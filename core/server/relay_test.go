@@ -39,8 +39,8 @@ func TestReplacedSubscribersAreForgotten(t *testing.T) {
 				sent++
 			}
 		}
-		if l.reads.Filling() > 0 || len(l.shard.Owned()[0].Subscribers.List()) != 1 {
-			t.Fatalf("in life %d it fills %d messages, and has %d subscribers", life, l.reads.Filling(), len(l.shard.Owned()[0].Subscribers.List()))
+		if l.reads.Filling() > 0 || len(l.state.Owned()[0].Subscribers.List()) != 1 {
+			t.Fatalf("in life %d it fills %d messages, and has %d subscribers", life, l.reads.Filling(), len(l.state.Owned()[0].Subscribers.List()))
 		}
 	}
 	if sent != 20 {

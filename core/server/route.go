@@ -48,22 +48,22 @@ func (l *Lane) keepAhead(e wire.Envelope, out *wire.Outbox) {
 // begin takes part behind a record: all before it is no business of this lane, which has no partition and no flush from before. It takes over how far each split
 // is and which flushes have a number, so that it judges what comes as the others do.
 func (l *Lane) begin(from wire.Address, m *wire.Route, out *wire.Outbox) {
-	r, err := l.shard.Route().Rebuilt(m.Version, m.Changes)
+	r, err := l.state.Route().Rebuilt(m.Version, m.Changes)
 	switch {
 	case l.begun || m.Begin == nil || err != nil || !slices.Contains(r.Lanes(), l.cfg.Self) && removal(r, l.cfg.Self, m.Changes) == nil:
 		l.fault.breach(from, out, "route %d, with which it does not begin", m.Version)
 		return
 	}
-	if err := l.shard.Begin(m.Begin); err != nil {
+	if err := l.state.Begin(m.Begin); err != nil {
 		l.fault.breach(from, out, "%v", err)
 		return
 	}
-	first := l.shard.Route()
+	first := l.state.Route()
 	l.begun = true
-	l.shard.SetRoute(r)
+	l.state.SetRoute(r)
 	l.flushes.SetRoute(r)
 	l.flushes.LoadCounted(m.Begin.Recorded)
-	l.shard.LoadStaleness(m.Begin.Staleness)
+	l.state.LoadStaleness(m.Begin.Staleness)
 	for _, a := range l.cfg.Clients {
 		if !slices.Contains(r.Clients(), a) {
 			l.part(a, out) // before this lane began
@@ -97,12 +97,12 @@ func (l *Lane) begin(from wire.Address, m *wire.Route, out *wire.Outbox) {
 
 // reroute takes the next route.
 func (l *Lane) reroute(from wire.Address, c *bellows.Control, out *wire.Outbox) {
-	next, err := l.shard.Route().Next(*c)
+	next, err := l.state.Route().Next(*c)
 	if err != nil {
 		l.fault.breach(from, out, "%v", err)
 		return
 	}
-	l.shard.SetRoute(next)
+	l.state.SetRoute(next)
 	l.flushes.SetRoute(next)
 	l.ending.Expect(*c, next)
 	switch c.Kind {
@@ -113,7 +113,7 @@ func (l *Lane) reroute(from wire.Address, c *bellows.Control, out *wire.Outbox) 
 		l.admit(wire.ClientAt(c.Node))
 	case bellows.MovePartition:
 		ref := bellows.PartitionRef{Table: c.Table, Partition: c.Partition}
-		if t := l.shard.Lookup(ref); t != nil && !t.Gone() {
+		if t := l.state.Lookup(ref); t != nil && !t.Gone() {
 			l.lose(from, t, next.Owner(ref).Lane, out)
 		}
 		if next.Owner(ref).Lane == l.cfg.Self && !l.fault.broken() {
@@ -124,7 +124,7 @@ func (l *Lane) reroute(from wire.Address, c *bellows.Control, out *wire.Outbox) 
 	case bellows.LoseClient:
 		l.loseClient(c, out)
 	case bellows.RemoveLane:
-		if who, _ := l.shard.Route().Removed(*c); who == l.cfg.Self {
+		if who, _ := l.state.Route().Removed(*c); who == l.cfg.Self {
 			l.ending.Leave(*c)
 			l.closeWhenAll(out)
 		}
@@ -147,12 +147,12 @@ func (l *Lane) admit(a wire.Address) {
 func (l *Lane) gain(from wire.Address, ref bellows.PartitionRef, out *wire.Outbox) {
 	p := l.moves.Copy(ref)
 	if p == nil {
-		if err := l.shard.Await(ref); err != nil {
+		if err := l.state.Await(ref); err != nil {
 			l.fault.breach(from, out, "%v", err)
 		}
 		return
 	}
-	l.shard.Gain(p)
+	l.state.Gain(p)
 	if p.In.Target.Last() != nil || planted.On("handoff-adopted-early") {
 		l.adopt(p, out)
 	}
@@ -162,21 +162,21 @@ func (l *Lane) gain(from wire.Address, ref bellows.PartitionRef, out *wire.Outbo
 // Recorded entries stay until they are applied: they count here.
 func (l *Lane) lose(from wire.Address, p *partition.Partition, to wire.Address, out *wire.Outbox) {
 	if p.Out.Source() != nil {
-		err := p.HandOver(to, l.shard.Frontier(), &l.fx) // sends the last piece
+		err := p.HandOver(to, l.state.Frontier(), &l.fx) // sends the last piece
 		l.carry(from, err, out)
 		if err == nil {
 			countPartition(l.ending, p)
-			l.shard.Remove(p)
+			l.state.Remove(p)
 		}
 		if l.fault.broken() {
 			return
 		}
 	}
-	for _, r := range l.shard.Leave(p) {
+	for _, r := range l.state.Leave(p) {
 		l.refuse(r.From, r.Acquire.Request, route.ErrStale, out)
 		wire.Free(r.Acquire)
 	}
-	l.reads.Leave(p.Ref, l.shard.Route().Version(), out)
+	l.reads.Leave(p.Ref, l.state.Route().Version(), out)
 	l.flushes.Leave(p.Pair(), out)
 	l.flushes.Admit(out) // what is held of it no more has no record here, which would make room
 }
@@ -194,7 +194,7 @@ func removal(r *route.Route, of wire.Address, changes []bellows.Control) *bellow
 // refuse answers a request that is not served: it is to be asked again by another route, or can never be.
 func (l *Lane) refuse(to wire.Address, request uint64, err error, out *wire.Outbox) {
 	if err == route.ErrStale {
-		l.reads.Stale(to, request, l.shard.Route().Version(), out)
+		l.reads.Stale(to, request, l.state.Route().Version(), out)
 		return
 	}
 	out.Send(l.cfg.Self, to, refusal(bellows.FlushID{}, err))

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/core/rowstore"
 	"bellows/core/server"
-	"bellows/core/store"
 	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
@@ -70,7 +70,7 @@ func TestALaneBeginsAtARecord(t *testing.T) {
 	}
 	s.note("node 1 gives it a partition, which waits for its state")
 	s.change(18, r.next(r.MovePartition(ref(1, 0).Ref, addedLane)))
-	require.NoError(t, s.lane.Load(ref(1, 0).Ref, &store.Image{Values: []float32{5, 6}}))
+	require.NoError(t, s.lane.Load(ref(1, 0).Ref, &rowstore.Image{Values: []float32{5, 6}}))
 	s.send(clients[1], "nothing in particular", &wire.Release{Pair: ref(1, 1)})
 	s.note("a flush that has a number is known, though its record came before the lane")
 	moved := wire.Pair{Ref: ref(1, 0).Ref, Generation: 2}

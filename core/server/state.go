@@ -4,7 +4,7 @@ import (
 	"bellows"
 	"bellows/core/checkpoint"
 	"bellows/core/planted"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/link/wire"
 )
 
@@ -14,12 +14,12 @@ type TasksEnded struct{ wire.Local }
 
 // Load replaces the state of a partition before the job starts, and Resume the clocks; or it brings the state of one
 // that the lane was given while the job runs, which is served then from the next step on.
-func (l *Lane) Load(ref bellows.PartitionRef, im *store.Image) error {
-	p := l.shard.Lookup(ref)
+func (l *Lane) Load(ref bellows.PartitionRef, im *rowstore.Image) error {
+	p := l.state.Lookup(ref)
 	err := p.Load(im)
 	if p.Awaited() {
 		var nobody wire.Outbox
-		l.carry(l.cfg.Self, l.shard.Settle(p, &l.fx), &nobody)
+		l.carry(l.cfg.Self, l.state.Settle(p, &l.fx), &nobody)
 	}
 	return err
 }
@@ -30,11 +30,11 @@ func (l *Lane) Load(ref bellows.PartitionRef, im *store.Image) error {
 func (l *Lane) takeCollect(from wire.Address, m *wire.Collect, out *wire.Outbox) {
 	if l.ending.Closing() && !l.ending.Closed() {
 		l.ending.EndAllClients()
-		if !l.shard.Expects() || planted.On("state-on-its-way-unawaited") {
+		if !l.state.Expects() || planted.On("state-on-its-way-unawaited") {
 			l.close(out)
 		}
 	}
-	l.ending.Ask(from, m, l.shard.Refs())
+	l.ending.Ask(from, m, l.state.Refs())
 }
 
 // CutNews returns what the lane's shell is to know of cuts since the last call: call it after each step.

@@ -4,14 +4,14 @@ import (
 	"fmt"
 
 	"bellows"
-	"bellows/core/closing"
 	"bellows/core/commits"
 	"bellows/core/fence"
 	"bellows/core/gate"
+	"bellows/core/laneend"
+	"bellows/core/lanestate"
 	"bellows/core/migration"
 	"bellows/core/partition"
-	"bellows/core/shard"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/link/wire"
 )
 
@@ -20,21 +20,21 @@ import (
 type view struct {
 	self    wire.Address
 	terms   fence.Terms
-	shard   *shard.Shard
+	state   *lanestate.State
 	commits *commits.Commits // flushes that have a number
 	moves   *migration.Migrations
-	ending  *closing.Closing
+	ending  *laneend.Ending
 	fx      partition.Effects // of the message that is being taken
 }
 
 // Progress returns how far the job has come by the records taken.
-func (v *view) Progress() *gate.Progress { return v.shard.Progress() }
+func (v *view) Progress() *gate.Progress { return v.state.Progress() }
 
 // Refused returns how many messages of earlier controllers the lane has dropped.
 func (v *view) Refused() int { return v.terms.Dropped() }
 
 // Applied returns the number of the last record taken.
-func (v *view) Applied() bellows.CommitNumber { return v.shard.Applied() }
+func (v *view) Applied() bellows.CommitNumber { return v.state.Applied() }
 
 // Handing reports whether something of a partition that was this lane's is on its way still, or is about to be.
 func (v *view) Handing() bool { return v.moves.Handing() }
@@ -52,33 +52,33 @@ func (v *view) Ending() bool { return v.ending.JobOver() }
 func (v *view) Removed() bool { return v.ending.Removed() }
 
 // LoadKept gives a partition the kept image of a saved run.
-func (v *view) LoadKept(ref bellows.PartitionRef, im *store.Image) {
-	v.shard.Lookup(ref).State.LoadKept(im)
+func (v *view) LoadKept(ref bellows.PartitionRef, im *rowstore.Image) {
+	v.state.Lookup(ref).State.LoadKept(im)
 }
 
 // Resume continues after the clocks that a saved run had completed, and the units of the next ones that counted there.
 func (v *view) Resume(complete []bellows.Clock, open []bellows.Unit) error {
-	return v.shard.Resume(complete, open)
+	return v.state.Resume(complete, open)
 }
 
 // Partition returns the state of a partition that the lane owns, when the job is over and no task runs any more. It
 // fails for one under an exclusive lease that never ended: its values are neither before nor after.
-func (v *view) Partition(ref bellows.PartitionRef) (store.Image, error) {
-	p := v.shard.Lookup(ref)
+func (v *view) Partition(ref bellows.PartitionRef) (rowstore.Image, error) {
+	p := v.state.Lookup(ref)
 	switch {
 	case p == nil || p.Gone():
-		return store.Image{}, fmt.Errorf("partition %v is not at %v", ref, v.self)
+		return rowstore.Image{}, fmt.Errorf("partition %v is not at %v", ref, v.self)
 	case p.Awaited():
-		return store.Image{}, bellows.Errorf(bellows.Lost, "read partition", ref.String(),
+		return rowstore.Image{}, bellows.Errorf(bellows.Lost, "read partition", ref.String(),
 			"it has not come to %v: %s", v.self, p.In.Lost)
 	case p.Torn():
-		return store.Image{}, bellows.Errorf(bellows.Lost, "read partition", ref.String(),
+		return rowstore.Image{}, bellows.Errorf(bellows.Lost, "read partition", ref.String(),
 			"a task died inside its exclusive lease")
 	}
 	if err := v.applyDeferred(p); err != nil {
-		return store.Image{}, err
+		return rowstore.Image{}, err
 	}
-	var im store.Image
+	var im rowstore.Image
 	p.State.Save(&im)
 	return im, nil
 }
@@ -93,8 +93,8 @@ func (v *view) applyDeferred(p *partition.Partition) error {
 
 // Kept returns the image of a partition that the last Keep made, or nil. When the job is over that has what a lease
 // kept out, if its holder died before the lease ended.
-func (v *view) Kept(ref bellows.PartitionRef) *store.Image {
-	p := v.shard.Lookup(ref)
+func (v *view) Kept(ref bellows.PartitionRef) *rowstore.Image {
+	p := v.state.Lookup(ref)
 	if p == nil || p.Gone() || p.Awaited() {
 		return nil
 	}

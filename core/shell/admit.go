@@ -8,8 +8,8 @@ import (
 	"bellows"
 	"bellows/core"
 	"bellows/core/coord"
+	"bellows/core/heartbeat"
 	"bellows/core/join"
-	"bellows/core/members"
 	"bellows/core/planted"
 	"bellows/core/route"
 	"bellows/link/wire"
@@ -340,7 +340,7 @@ func (l *Lead) add(list []wire.Address, fx *coord.Effects) (added int, err error
 
 // NewGuest makes the Member of a node that joins a running job: its lanes are not in the job's first route.
 func NewGuest(job core.Job, who join.Newcomer) *Member {
-	m := &Member{follower: members.NewFollower(who.Node, job.Controller, job.Times)}
+	m := &Member{follower: heartbeat.NewFollower(who.Node, job.Controller, job.Times)}
 	m.lanes = lanesAt(core.Job{Lanes: Brings(who)}, who.Node)
 	return m
 }

@@ -7,8 +7,8 @@ import (
 	"bellows/core"
 	"bellows/core/checkpoint"
 	"bellows/core/coord"
+	"bellows/core/heartbeat"
 	"bellows/core/join"
-	"bellows/core/members"
 	"bellows/core/planted"
 	"bellows/link/wire"
 )
@@ -30,7 +30,7 @@ type Lead struct {
 	known     bool             // it has the records
 	over      bool             // there is an outcome
 	nowMillis int64
-	closing   members.Closing
+	taskWait  heartbeat.TaskWait
 	self      bellows.NodeID
 	lanes     []wire.Address // of the node
 	ended     bool           // no task runs here any more
@@ -87,8 +87,8 @@ func newLead(job core.Job, opt coord.Options, controller func(coord.Options) (*c
 		return nil, err
 	}
 	n := job.Controller.Node
-	return &Lead{Controller: c, State: state, closing: members.NewClosing(job.Times), self: n, lanes: lanesAt(job, n),
-		admission: join.NewAdmission(n, job.Nodes, opt.Fingerprint, job.Times)}, nil
+	return &Lead{Controller: c, State: state, taskWait: heartbeat.NewTaskWait(job.Times), self: n,
+		lanes: lanesAt(job, n), admission: join.NewAdmission(n, job.Nodes, opt.Fingerprint, job.Times)}, nil
 }
 
 // Tick passes the time, and by node the number of bytes received from it; nil if the job has one node. over and
@@ -103,9 +103,9 @@ func (l *Lead) Tick(nowMillis int64, heard []uint64, over bool, unfinished []bel
 	}
 	l.turned(away)
 	if over {
-		l.closing.JobOver(nowMillis)
+		l.taskWait.JobOver(nowMillis)
 	}
-	sentence, why := l.closing.Tick(nowMillis, unfinished)
+	sentence, why := l.taskWait.Tick(nowMillis, unfinished)
 	if sentence != "" {
 		fx.Notices = append(fx.Notices, fmt.Sprintf("node %d %s", l.self, sentence))
 	}
@@ -135,7 +135,7 @@ func (l *Lead) Disconnected(n bellows.NodeID, reason string, breach bool, fx *co
 
 // TasksEnded reports that no task runs here any more.
 func (l *Lead) TasksEnded(fx *coord.Effects) {
-	l.closing.TasksEnded()
+	l.taskWait.TasksEnded()
 	l.ended = true
 	tasksEnded(l.lanes, &fx.Outbox)
 }

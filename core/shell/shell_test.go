@@ -14,8 +14,8 @@ import (
 	"bellows"
 	"bellows/core"
 	"bellows/core/coord"
+	"bellows/core/heartbeat"
 	"bellows/core/liveness"
-	"bellows/core/members"
 	"bellows/core/route"
 	"bellows/core/server"
 	"bellows/core/shell"
@@ -59,7 +59,7 @@ func expect(t *testing.T, got []string, want ...string) {
 
 // TestAMemberTellsItsLanes checks that a member sends its own lanes, and no others, the time and the end of tasks.
 func TestAMemberTellsItsLanes(t *testing.T) {
-	var fx members.Effects
+	var fx heartbeat.Effects
 	m := shell.NewMember(job(), 2)
 	m.Start(bellows.Fingerprint{}, &fx)
 	expect(t, said(&fx.Outbox), "node 2 to the controller: *wire.Ready")
@@ -75,7 +75,7 @@ func TestAMemberTellsItsLanes(t *testing.T) {
 
 // TestLateLaneLearnsWhatOthersKnow hosts a lane when no task runs any more, at every node.
 func TestLateLaneLearnsWhatOthersKnow(t *testing.T) {
-	var fx members.Effects
+	var fx heartbeat.Effects
 	m := shell.NewMember(job(), 1)
 	m.TasksEnded(&fx)
 	late := wire.LaneAt(1, 0)
@@ -104,7 +104,7 @@ func TestLeaderDisconnectAfterEndIsNoLoss(t *testing.T) {
 		tick, cut bool // what it knows then
 		want      string
 	}{{false, false, "node 0 is gone: EOF"}, {false, true, ""}, {true, true, ""}, {true, false, ""}} {
-		var fx members.Effects
+		var fx heartbeat.Effects
 		m := shell.NewMember(job(), 1)
 		m.TasksEnded(&fx)
 		m.Tick(250, 7, c.tick, nil, &fx)
@@ -122,7 +122,7 @@ func TestTasksThatGoOnAreGivenUp(t *testing.T) {
 	require.NoError(t, err)
 	member := shell.NewMember(job(), 1)
 	var at coord.Effects
-	var fx members.Effects
+	var fx heartbeat.Effects
 	var gaveUp, left int64 // when
 	for now := int64(250); now < 70_000; now += 250 {
 		if why := lead.Tick(now, nil, now > 1000, unit, &at); why != "" && gaveUp == 0 {
@@ -538,7 +538,7 @@ func TestDefaultTimesFindSilenceWithinThreeSeconds(t *testing.T) {
 	for phase := int64(0); phase < tick; phase += 3 {
 		for stops := int64(begin); stops < begin+tick; stops += 7 {
 			for _, sleeps := range []int64{2500, 1 << 20} {
-				r := members.NewRoll(0, []wire.Address{wire.ClientAt(1)}, liveness.Times{}.Or())
+				r := heartbeat.NewMonitor(0, []wire.Address{wire.ClientAt(1)}, liveness.Times{}.Or())
 				r.Ready(1)
 				wakes, heard, lost := stops+sleeps+100, uint64(0), int64(0)
 				for now := int64(0); now <= stops+5000 && lost == 0; now++ {

@@ -6,8 +6,8 @@ import (
 
 	"bellows"
 	"bellows/core/journal"
+	"bellows/core/membership"
 	"bellows/core/planted"
-	"bellows/core/roster"
 	"bellows/link/wire"
 )
 
@@ -21,7 +21,7 @@ func (t *Takeover) Keep(a journal.Arrival) bool {
 func (t *Takeover) Kept() []journal.Arrival { return t.kept }
 
 // CatchUp sends a lane the records that it lacks, up to so many in a message.
-func (t *Takeover) CatchUp(lane int, r *roster.Roster, recordsMax int, out *wire.Outbox) {
+func (t *Takeover) CatchUp(lane int, g *membership.Group, recordsMax int, out *wire.Outbox) {
 	h := t.holdings[lane]
 	if h == nil || h == &absent {
 		return
@@ -31,7 +31,7 @@ func (t *Takeover) CatchUp(lane int, r *roster.Roster, recordsMax int, out *wire
 		one := t.Record(n)
 		done := wire.Done{Flush: one.Flush, Pairs: one.Pairs, Results: one.Results, Sent: one.Sent}
 		if m != nil && (len(m.List) >= recordsMax || !m.Room(&done)) {
-			out.Send(t.self, r.Lanes()[lane], m)
+			out.Send(t.self, g.Lanes()[lane], m)
 			m = nil
 		}
 		if m == nil {
@@ -45,7 +45,7 @@ func (t *Takeover) CatchUp(lane int, r *roster.Roster, recordsMax int, out *wire
 		}
 	}
 	if m != nil {
-		out.Send(t.self, r.Lanes()[lane], m)
+		out.Send(t.self, g.Lanes()[lane], m)
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 
 	"bellows"
 	"bellows/core/journal"
+	"bellows/core/membership"
 	"bellows/core/planted"
-	"bellows/core/roster"
 	"bellows/link/wire"
 )
 
@@ -67,16 +67,16 @@ func New(self wire.Address, term bellows.Term, saved bellows.CommitNumber, lanes
 
 // Ask asks lanes of nodes that are ready for what they hold, each once; or all lanes. It returns those that the
 // route does not have, so that the checker of this node learns of them.
-func (t *Takeover) Ask(r *roster.Roster, all bool, out *wire.Outbox) (met []wire.Address) {
-	for i, l := range r.Lanes() {
+func (t *Takeover) Ask(g *membership.Group, all bool, out *wire.Outbox) (met []wire.Address) {
+	for i, l := range g.Lanes() {
 		if i == len(t.asked) {
 			t.asked, t.holdings = append(t.asked, false), append(t.holdings, nil)
 		}
-		if t.asked[i] || r.Awaits(l.Node) && !all {
+		if t.asked[i] || g.Awaits(l.Node) && !all {
 			continue
 		}
 		t.asked[i] = true
-		met = appendUnknown(met, l, r.Route().Lanes())
+		met = appendUnknown(met, l, g.Route().Lanes())
 		out.Send(t.self, l, &wire.Query{Term: t.term})
 	}
 	return met
@@ -95,18 +95,18 @@ func (t *Takeover) TakeHolding(lane int, m *wire.Holding) { t.holdings[lane] = m
 
 // EnrolAdded enrols the actors that have begun since, as a lane reports. It has reported them before another record
 // that adds one is needed. EnrolAdded returns clients that the route does not have.
-func (t *Takeover) EnrolAdded(m *wire.Holding, r *roster.Roster) (met []wire.Address) {
+func (t *Takeover) EnrolAdded(m *wire.Holding, g *membership.Group) (met []wire.Address) {
 	for _, add := range m.Added {
 		if planted.On("added-lane-unasked") && add.Kind == bellows.AddLane {
 			continue
 		}
 		if add.Kind == bellows.AddLane {
-			r.Enrol(wire.LaneAt(add.Node, int(add.Lane)))
+			g.Enrol(wire.LaneAt(add.Node, int(add.Lane)))
 			continue
 		}
 		a := wire.ClientAt(add.Node)
-		r.Enrol(a)
-		met = appendUnknown(met, a, r.Route().Clients())
+		g.Enrol(a)
+		met = appendUnknown(met, a, g.Route().Clients())
 	}
 	return met
 }
@@ -133,28 +133,28 @@ func (t *Takeover) Adopted() []bellows.Control { return t.adopted }
 
 // Excuse waits no more for actors whose counts a lane has. Their node may be gone, if no other actor of the job is
 // there.
-func (t *Takeover) Excuse(adopted []bellows.Control, r *roster.Roster) {
+func (t *Takeover) Excuse(adopted []bellows.Control, g *membership.Group) {
 	for _, one := range adopted {
 		if !slices.Contains(t.adopted, one) {
 			t.adopted = append(t.adopted, one)
 		}
 	}
 	for _, one := range t.adopted {
-		a, _ := r.Route().Removed(one)
-		if i := slices.Index(r.Lanes(), a); i >= 0 && t.holdings[i] == nil {
+		a, _ := g.Route().Removed(one)
+		if i := slices.Index(g.Lanes(), a); i >= 0 && t.holdings[i] == nil {
 			t.holdings[i] = &absent
 		}
-		stays := func(b wire.Address) bool { return b.Node == a.Node && !t.hasAdopted(b, r) }
-		if a.Node != t.self.Node && !slices.ContainsFunc(slices.Concat(r.Lanes(), r.Clients()), stays) {
-			r.Leave(a.Node)
+		stays := func(b wire.Address) bool { return b.Node == a.Node && !t.hasAdopted(b, g) }
+		if a.Node != t.self.Node && !slices.ContainsFunc(slices.Concat(g.Lanes(), g.Clients()), stays) {
+			g.Leave(a.Node)
 		}
 	}
 }
 
 // hasAdopted reports whether a lane has said that it has the counts of an actor.
-func (t *Takeover) hasAdopted(a wire.Address, r *roster.Roster) bool {
+func (t *Takeover) hasAdopted(a wire.Address, g *membership.Group) bool {
 	return slices.ContainsFunc(t.adopted, func(one bellows.Control) bool {
-		removed, _ := r.Route().Removed(one)
+		removed, _ := g.Route().Removed(one)
 		return removed == a
 	})
 }
@@ -162,14 +162,14 @@ func (t *Takeover) hasAdopted(a wire.Address, r *roster.Roster) bool {
 // MayHaveLeft reports whether a node is perhaps one that has left, as a lane may say that has not answered: a lane
 // that can be heard, or one that is due to be lost itself, if the node has no lane that has not answered. Two nodes
 // with such lanes that are both silent do not excuse each other.
-func (t *Takeover) MayHaveLeft(n bellows.NodeID, r *roster.Roster) bool {
+func (t *Takeover) MayHaveLeft(n bellows.NodeID, g *membership.Group) bool {
 	owes, silent := false, false
-	for i, l := range r.Lanes() {
+	for i, l := range g.Lanes() {
 		switch {
 		case t.holdings[i] != nil:
 		case l.Node == n:
 			owes = true
-		case !r.Due(l.Node):
+		case !g.Due(l.Node):
 			return true
 		default:
 			silent = true
@@ -179,43 +179,43 @@ func (t *Takeover) MayHaveLeft(n bellows.NodeID, r *roster.Roster) bool {
 }
 
 // Fresh reports whether a lane was added and has not begun: no record is a lane's that knows none.
-func (t *Takeover) Fresh(lane int, r *roster.Roster) bool {
+func (t *Takeover) Fresh(lane int, g *membership.Group) bool {
 	h := t.holdings[lane]
-	return h != nil && h != &absent && h.Last == 0 && !r.IsFirst(r.Lanes()[lane])
+	return h != nil && h != &absent && h.Last == 0 && !g.IsFirst(g.Lanes()[lane])
 }
 
 // skips reports whether a lane has no part in the records that are chosen.
-func (t *Takeover) skips(lane int, r *roster.Roster) bool {
+func (t *Takeover) skips(lane int, g *membership.Group) bool {
 	h := t.holdings[lane]
-	return h == nil || h == &absent || t.Fresh(lane, r)
+	return h == nil || h == &absent || t.Fresh(lane, g)
 }
 
 // Advance takes the next step of the takeover, if nothing is waited for: it chooses the records to read, or asks a lane
 // for the next of them. It reports whether all have come.
-func (t *Takeover) Advance(r *roster.Roster, out *wire.Outbox) (complete bool, err error) {
+func (t *Takeover) Advance(g *membership.Group, out *wire.Outbox) (complete bool, err error) {
 	if t.need > 0 && t.best != none {
 		return false, nil
 	}
 	if t.need == 0 {
-		if chosen, err := t.ChooseTail(r); !chosen {
+		if chosen, err := t.ChooseTail(g); !chosen {
 			return false, err
 		}
 	}
-	return t.AskTail(r, out)
+	return t.AskTail(g, out)
 }
 
 // ChooseTail chooses the records to read, once: those that some lane or the saved state lacks. It reports whether
 // it has: all nodes must be ready, and all lanes must have answered.
-func (t *Takeover) ChooseTail(r *roster.Roster) (chosen bool, err error) {
-	if t.need > 0 || !r.AllReady() || slices.Contains(t.holdings, nil) && !planted.On("recover-without-promise") {
+func (t *Takeover) ChooseTail(g *membership.Group) (chosen bool, err error) {
+	if t.need > 0 || !g.AllReady() || slices.Contains(t.holdings, nil) && !planted.On("recover-without-promise") {
 		return false, nil
 	}
 	t.need = t.saved + 1
 	for i, h := range t.holdings {
-		if t.skips(i, r) {
+		if t.skips(i, g) {
 			continue
 		}
-		if !t.hasLeft(i, r) || planted.On("leaver-caught-up") {
+		if !t.hasLeft(i, g) || planted.On("leaver-caught-up") {
 			t.need = min(t.need, h.Last+1)
 		}
 		t.upTo = max(t.upTo, h.Last)
@@ -229,15 +229,15 @@ func (t *Takeover) ChooseTail(r *roster.Roster) (chosen bool, err error) {
 
 // hasLeft reports whether a lane that has answered had left before the controller was saved: it takes no records
 // after its removal, and the others may have forgotten those that follow (TestLeftLaneNeedsNoRecords).
-func (t *Takeover) hasLeft(lane int, r *roster.Roster) bool {
+func (t *Takeover) hasLeft(lane int, g *membership.Group) bool {
 	h := t.holdings[lane]
-	return h.Last > 0 && h.Last < t.saved && !slices.Contains(r.Route().Lanes(), r.Lanes()[lane])
+	return h.Last > 0 && h.Last < t.saved && !slices.Contains(g.Route().Lanes(), g.Lanes()[lane])
 }
 
 // AskTail asks a lane for the next of the records to read, and reports whether all have come. Of the lanes that
 // have kept the next record it asks the one that has come furthest. That need not be the furthest of all, which may
 // have begun late.
-func (t *Takeover) AskTail(r *roster.Roster, out *wire.Outbox) (complete bool, err error) {
+func (t *Takeover) AskTail(g *membership.Group, out *wire.Outbox) (complete bool, err error) {
 	next := t.Next()
 	if next > t.upTo {
 		return true, nil
@@ -245,7 +245,7 @@ func (t *Takeover) AskTail(r *roster.Roster, out *wire.Outbox) (complete bool, e
 	kept := bellows.CommitNumber(0) // the first record that any lane has kept
 	t.best = none
 	for i, h := range t.holdings {
-		if t.skips(i, r) || h.Last < next {
+		if t.skips(i, g) || h.Last < next {
 			continue
 		}
 		if kept == 0 || h.Tail < kept {
@@ -262,7 +262,7 @@ func (t *Takeover) AskTail(r *roster.Roster, out *wire.Outbox) (complete bool, e
 		return false, fmt.Errorf("the job cannot be recovered: records from %d on are needed, "+
 			"and lanes have kept those from %d on", next, kept)
 	}
-	out.Send(t.self, r.Lanes()[t.best], &wire.Query{Term: t.term, From: next})
+	out.Send(t.self, g.Lanes()[t.best], &wire.Query{Term: t.term, From: next})
 	return false, nil
 }
 
@@ -270,8 +270,8 @@ func (t *Takeover) AskTail(r *roster.Roster, out *wire.Outbox) (complete bool, e
 func (t *Takeover) Next() bellows.CommitNumber { return t.need + bellows.CommitNumber(len(t.tail)) }
 
 // Awaits reports whether a lane is asked for its tail.
-func (t *Takeover) Awaits(from wire.Address, r *roster.Roster) bool {
-	return t.best != none && from == r.Lanes()[t.best]
+func (t *Takeover) Awaits(from wire.Address, g *membership.Group) bool {
+	return t.best != none && from == g.Lanes()[t.best]
 }
 
 // TakeTail takes records that a lane has kept, which it sends in their order, and reports whether its tail has been
@@ -333,10 +333,10 @@ func (t *Takeover) Repeats(n bellows.CommitNumber, r bellows.Control) (bool, err
 
 // Awaited returns the lanes that the takeover waits for: those that have not answered, and the one that is asked for
 // its tail.
-func (t *Takeover) Awaited(r *roster.Roster) (open []wire.Address) {
+func (t *Takeover) Awaited(g *membership.Group) (open []wire.Address) {
 	for i, h := range t.holdings {
 		if h == nil || t.best == i {
-			open = append(open, r.Lanes()[i])
+			open = append(open, g.Lanes()[i])
 		}
 	}
 	return open

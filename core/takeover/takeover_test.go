@@ -10,7 +10,7 @@ import (
 	"bellows/core"
 	"bellows/core/journal"
 	"bellows/core/liveness"
-	"bellows/core/roster"
+	"bellows/core/membership"
 	"bellows/core/route"
 	"bellows/core/takeover"
 	"bellows/internal/require"
@@ -26,11 +26,11 @@ var (
 	keep    = bellows.Control{Kind: bellows.KeepTables}
 )
 
-// search is a takeover, the roster that it works with, and the messages that it has sent.
+// search is a takeover, the membership that it works with, and the messages that it has sent.
 type search struct {
 	*takeover.Takeover
-	roster *roster.Roster
-	out    wire.Outbox
+	membership *membership.Group
+	out        wire.Outbox
 }
 
 // newSearch returns a takeover of a job that was saved after a record, whose nodes 1 to 3 are not ready.
@@ -39,23 +39,23 @@ func newSearch(saved bellows.CommitNumber) *search {
 	job := core.Job{Controller: self, Lanes: lanes, Clients: clients, Tables: tables,
 		Times: liveness.Times{Lease: 1000},
 		Route: route.Spread(tables, 3, lanes, []bellows.NodeID{1, 2, 3})}
-	r := roster.New(job, roster.Options{Term: 3})
+	r := membership.New(job, membership.Options{Term: 3})
 	r.Expect()
-	return &search{Takeover: takeover.New(self, 3, saved, len(lanes)), roster: r}
+	return &search{Takeover: takeover.New(self, 3, saved, len(lanes)), membership: r}
 }
 
 // newReady returns newSearch with nodes that are ready, whose lanes were asked.
 func newReady(saved bellows.CommitNumber) *search {
 	s := newSearch(saved)
 	s.ready(1, 2, 3)
-	s.Ask(s.roster, false, &s.out)
+	s.Ask(s.membership, false, &s.out)
 	s.out = wire.Outbox{}
 	return s
 }
 
 func (s *search) ready(nodes ...bellows.NodeID) {
 	for _, n := range nodes {
-		s.roster.Ready(n)
+		s.membership.Ready(n)
 	}
 }
 
@@ -111,7 +111,7 @@ func holding(tail, last bellows.CommitNumber) *wire.Holding {
 // choose chooses the tail and asks for the first of it.
 func (s *search) choose(t *testing.T, wantChosen bool) {
 	t.Helper()
-	chosen, err := s.ChooseTail(s.roster)
+	chosen, err := s.ChooseTail(s.membership)
 	require.NoError(t, err)
 	if chosen != wantChosen {
 		t.Errorf("chosen %v", chosen)
@@ -120,7 +120,7 @@ func (s *search) choose(t *testing.T, wantChosen bool) {
 
 func (s *search) ask(t *testing.T, wantComplete bool) {
 	t.Helper()
-	complete, err := s.AskTail(s.roster, &s.out)
+	complete, err := s.AskTail(s.membership, &s.out)
 	require.NoError(t, err)
 	if complete != wantComplete {
 		t.Errorf("complete %v", complete)
@@ -144,7 +144,7 @@ func records(from, to bellows.CommitNumber) *wire.Records {
 
 func (s *search) take(t *testing.T, lane int, m *wire.Records, wantRead bool) {
 	t.Helper()
-	if !s.Awaits(lanes[lane], s.roster) || s.Awaits(lanes[1-lane], s.roster) {
+	if !s.Awaits(lanes[lane], s.membership) || s.Awaits(lanes[1-lane], s.membership) {
 		t.Errorf("%v is not the lane that was asked", lanes[lane])
 	}
 	read, err := s.TakeTail(lanes[lane], m)
@@ -161,31 +161,31 @@ func flush(client, seq int) bellows.FlushID {
 // TestLanesOfReadyNodesAreAskedOnce asks while nodes get ready, and one that was added.
 func TestLanesOfReadyNodesAreAskedOnce(t *testing.T) {
 	s := newSearch(0)
-	s.Ask(s.roster, false, &s.out)
+	s.Ask(s.membership, false, &s.out)
 	expect(t, s.sent())
 	s.ready(2)
-	s.Ask(s.roster, false, &s.out)
+	s.Ask(s.membership, false, &s.out)
 	expect(t, s.sent(), "lane 0 of node 2: query from 0, term 3")
-	expect(t, names(s.Awaited(s.roster)), "lane 0 of node 1", "lane 0 of node 2")
+	expect(t, names(s.Awaited(s.membership)), "lane 0 of node 1", "lane 0 of node 2")
 	s.TakeHolding(1, holding(1, 0))
-	expect(t, names(s.Awaited(s.roster)), "lane 0 of node 1")
+	expect(t, names(s.Awaited(s.membership)), "lane 0 of node 1")
 	s.ready(1)
-	s.Ask(s.roster, false, &s.out)
-	s.Ask(s.roster, true, &s.out)
+	s.Ask(s.membership, false, &s.out)
+	s.Ask(s.membership, true, &s.out)
 	expect(t, s.sent(), "lane 0 of node 1: query from 0, term 3")
 
 	m := &wire.Holding{Added: []bellows.Control{{Kind: bellows.AddLane, Node: 4}, {Kind: bellows.AddClient, Node: 4},
 		{Kind: bellows.AddClient, Node: 3}}}
-	expect(t, names(s.EnrolAdded(m, s.roster)), "node 4")
-	if !s.roster.Runs(4) || !slices.Contains(s.roster.Lanes(), added) {
+	expect(t, names(s.EnrolAdded(m, s.membership)), "node 4")
+	if !s.membership.Runs(4) || !slices.Contains(s.membership.Lanes(), added) {
 		t.Error("those who were added are not enrolled")
 	}
-	met := s.Ask(s.roster, false, &s.out)
+	met := s.Ask(s.membership, false, &s.out)
 	expect(t, names(met), "lane 0 of node 4")
 	expect(t, s.sent(), "lane 0 of node 4: query from 0, term 3")
 
 	s = newSearch(0)
-	expect(t, names(s.Ask(s.roster, true, &s.out)))
+	expect(t, names(s.Ask(s.membership, true, &s.out)))
 	expect(t, s.sent(), "lane 0 of node 1: query from 0, term 3", "lane 0 of node 2: query from 0, term 3")
 }
 
@@ -209,7 +209,7 @@ func TestChooseTailNeedsEveryAnswer(t *testing.T) {
 	expect(t, s.sent())
 
 	s = newSearch(0)
-	s.Ask(s.roster, true, &s.out)
+	s.Ask(s.membership, true, &s.out)
 	s.TakeHolding(0, holding(1, 0))
 	s.TakeHolding(1, holding(1, 0))
 	s.ready(1, 2)
@@ -230,7 +230,7 @@ func TestTailsAreJoined(t *testing.T) {
 	}
 	s.ask(t, false)
 	expect(t, s.sent(), "lane 0 of node 1: query from 3, term 3")
-	expect(t, names(s.Awaited(s.roster)), "lane 0 of node 1")
+	expect(t, names(s.Awaited(s.membership)), "lane 0 of node 1")
 	s.take(t, 0, records(2, 3), false) // 2 is known
 	s.take(t, 0, records(4, 4), true)
 	s.ask(t, false)
@@ -290,7 +290,7 @@ func TestUnrecoverable(t *testing.T) {
 	s := newReady(7)
 	s.TakeHolding(0, holding(1, 5))
 	s.TakeHolding(1, holding(1, 6))
-	chosen, err := s.ChooseTail(s.roster)
+	chosen, err := s.ChooseTail(s.membership)
 	expectError(t, err, "its controller was saved after record 7, and no lane has more than 6")
 	if chosen {
 		t.Error("a tail is chosen that no lane has")
@@ -300,14 +300,14 @@ func TestUnrecoverable(t *testing.T) {
 	s.TakeHolding(0, holding(7, 9))
 	s.TakeHolding(1, holding(5, 9))
 	s.choose(t, true)
-	_, err = s.AskTail(s.roster, &s.out)
+	_, err = s.AskTail(s.membership, &s.out)
 	expectError(t, err, "records from 3 on are needed, and lanes have kept those from 5 on")
 
 	s = newReady(2)
 	s.TakeHolding(0, holding(1, 2)) // it has nothing that is needed
 	s.TakeHolding(1, holding(5, 9))
 	s.choose(t, true)
-	_, err = s.AskTail(s.roster, &s.out)
+	_, err = s.AskTail(s.membership, &s.out)
 	expectError(t, err, "records from 3 on are needed, and lanes have kept those from 5 on")
 	expect(t, s.sent())
 }
@@ -318,7 +318,7 @@ func TestAdvance(t *testing.T) {
 	s := newReady(2)
 	advance := func(wantComplete bool, want ...string) {
 		t.Helper()
-		complete, err := s.Advance(s.roster, &s.out)
+		complete, err := s.Advance(s.membership, &s.out)
 		require.NoError(t, err)
 		if complete != wantComplete {
 			t.Errorf("complete %v", complete)
@@ -341,7 +341,7 @@ func TestAdvance(t *testing.T) {
 	s = newReady(7)
 	s.TakeHolding(0, holding(1, 5))
 	s.TakeHolding(1, holding(1, 6))
-	_, err := s.Advance(s.roster, &s.out)
+	_, err := s.Advance(s.membership, &s.out)
 	expectError(t, err, "its controller was saved after record 7, and no lane has more than 6")
 }
 
@@ -350,7 +350,7 @@ func TestAdvance(t *testing.T) {
 func TestExcusedLaneNeedsNoRecords(t *testing.T) {
 	s := newReady(3)
 	s.TakeHolding(0, holding(1, 4))
-	s.Excuse([]bellows.Control{s.roster.Route().RemoveLane(lanes[1], lanes[0])}, s.roster)
+	s.Excuse([]bellows.Control{s.membership.Route().RemoveLane(lanes[1], lanes[0])}, s.membership)
 	s.choose(t, true)
 	if s.Next() != 4 || s.UpTo() != 4 {
 		t.Errorf("from %d to %d, want 4 to 4", s.Next(), s.UpTo())
@@ -360,23 +360,23 @@ func TestExcusedLaneNeedsNoRecords(t *testing.T) {
 // TestFreshLane adds a lane that has not begun: it is neither behind nor asked.
 func TestFreshLane(t *testing.T) {
 	s := newReady(2)
-	s.roster.Enrol(added)
-	s.Ask(s.roster, true, &s.out)
+	s.membership.Enrol(added)
+	s.Ask(s.membership, true, &s.out)
 	s.sent()
 	s.TakeHolding(0, holding(1, 3))
 	s.TakeHolding(1, holding(1, 2))
 	s.choose(t, false)
 	s.TakeHolding(2, holding(0, 0))
 	s.choose(t, true)
-	if !s.Fresh(2, s.roster) || s.Fresh(1, s.roster) || s.Next() != 3 {
+	if !s.Fresh(2, s.membership) || s.Fresh(1, s.membership) || s.Next() != 3 {
 		t.Errorf("from %d on", s.Next())
 	}
 	s.TakeHolding(0, holding(1, 0))
-	if s.Fresh(0, s.roster) {
+	if s.Fresh(0, s.membership) {
 		t.Error("a lane with which the job began has begun")
 	}
 	s.TakeHolding(2, holding(3, 3))
-	if s.Fresh(2, s.roster) {
+	if s.Fresh(2, s.membership) {
 		t.Error("a lane that has a record has begun")
 	}
 }
@@ -384,10 +384,10 @@ func TestFreshLane(t *testing.T) {
 // TestLeftLaneNeedsNoRecords includes a lane that left before the state was saved.
 func TestLeftLaneNeedsNoRecords(t *testing.T) {
 	s := newReady(8)
-	for ref := range s.roster.Route().Each() {
-		require.NoError(t, s.roster.Change(s.roster.Route().MovePartition(ref, lanes[0])))
+	for ref := range s.membership.Route().Each() {
+		require.NoError(t, s.membership.Change(s.membership.Route().MovePartition(ref, lanes[0])))
 	}
-	_, err := s.roster.RemoveActor(lanes[1])
+	_, err := s.membership.RemoveActor(lanes[1])
 	require.NoError(t, err)
 	s.TakeHolding(0, holding(9, 9))
 	s.TakeHolding(1, holding(1, 3))
@@ -402,25 +402,25 @@ func TestLeftLaneNeedsNoRecords(t *testing.T) {
 func TestTheRemovedAreExcused(t *testing.T) {
 	s := newReady(0)
 	s.TakeHolding(0, holding(1, 4))
-	lane := s.roster.Route().RemoveLane(lanes[1], lanes[0])
-	client := s.roster.Route().RemoveClient(2, lanes[0])
-	s.Excuse([]bellows.Control{lane}, s.roster)
-	if s.roster.HasLeft(2) {
+	lane := s.membership.Route().RemoveLane(lanes[1], lanes[0])
+	client := s.membership.Route().RemoveClient(2, lanes[0])
+	s.Excuse([]bellows.Control{lane}, s.membership)
+	if s.membership.HasLeft(2) {
 		t.Error("the node has left, and its client takes part")
 	}
 	s.choose(t, true)
-	s.Excuse([]bellows.Control{lane, client}, s.roster)
-	if !s.roster.HasLeft(2) || s.roster.HasLeft(1) || len(s.Adopted()) != 2 {
+	s.Excuse([]bellows.Control{lane, client}, s.membership)
+	if !s.membership.HasLeft(2) || s.membership.HasLeft(1) || len(s.Adopted()) != 2 {
 		t.Errorf("adopted %+v", s.Adopted())
 	}
-	if s.Fresh(1, s.roster) {
+	if s.Fresh(1, s.membership) {
 		t.Error("a lane that has left begins")
 	}
-	s.CatchUp(1, s.roster, 9, &s.out)
+	s.CatchUp(1, s.membership, 9, &s.out)
 	expect(t, s.sent())
 	s.ask(t, false)
 	s.take(t, 0, records(1, 4), true)
-	s.CatchUp(1, s.roster, 9, &s.out)
+	s.CatchUp(1, s.membership, 9, &s.out)
 	expect(t, s.sent()[1:])
 }
 
@@ -429,7 +429,7 @@ func TestMayHaveLeft(t *testing.T) {
 	s := newSearch(0)
 	may := func(n bellows.NodeID, want bool, when string) {
 		t.Helper()
-		if got := s.MayHaveLeft(n, s.roster); got != want {
+		if got := s.MayHaveLeft(n, s.membership); got != want {
 			t.Errorf("node %d, %s: %v", n, when, got)
 		}
 	}
@@ -438,15 +438,15 @@ func TestMayHaveLeft(t *testing.T) {
 	s.TakeHolding(1, holding(1, 0))
 	may(1, false, "it has the only lane that has not answered")
 	may(2, true, "the lane of node 1 can be heard")
-	s.roster.Suspect(1, "silent", 0)
+	s.membership.Suspect(1, "silent", 0)
 	may(3, true, "the lane of node 1 is due to be lost first")
 	may(1, false, "it is due itself")
 	s.TakeHolding(0, holding(1, 0))
 	may(3, false, "all lanes have answered")
 
 	s = newSearch(0)
-	s.roster.Suspect(1, "silent", 0)
-	s.roster.Suspect(2, "silent", 0)
+	s.membership.Suspect(1, "silent", 0)
+	s.membership.Suspect(2, "silent", 0)
 	may(1, false, "two with lanes are silent")
 	may(3, true, "and it has none")
 }
@@ -494,13 +494,13 @@ func TestLanesCatchUp(t *testing.T) {
 	s.ask(t, false)
 	s.take(t, 0, records(1, 5), true)
 	s.sent()
-	s.CatchUp(0, s.roster, 2, &s.out)
+	s.CatchUp(0, s.membership, 2, &s.out)
 	expect(t, s.sent())
-	s.CatchUp(1, s.roster, 2, &s.out)
+	s.CatchUp(1, s.membership, 2, &s.out)
 	two := fmt.Sprintf("[2 of client 0, 0 results, control %d 3 of client 1, 1 results, control 0]", bellows.KeepTables)
 	four := strings.NewReplacer("2 of", "4 of", "3 of", "5 of").Replace(two)
 	expect(t, s.sent(), "lane 0 of node 2: records "+two+", term 3", "lane 0 of node 2: records "+four+", term 3")
-	s.CatchUp(1, s.roster, 4, &s.out)
+	s.CatchUp(1, s.membership, 4, &s.out)
 	if got := s.sent(); len(got) != 1 {
 		t.Errorf("sent %q", got)
 	}

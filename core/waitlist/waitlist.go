@@ -1,5 +1,5 @@
-// Package waitlist keeps messages of clients that a lane cannot take yet, because they are by a newer route than its
-// records, or about a partition that is on its way here.
+// Package waitlist keeps client messages that a lane cannot take yet: their route is newer than its records, or their
+// partition is on its way.
 //
 // A request or push by a newer route waits until the lane has taken the records that make that route, and so
 // does all that this client sends after it. So the messages of a client are taken in the order in which it sent them,
@@ -17,9 +17,9 @@ import (
 
 	"bellows"
 	"bellows/core/fence"
+	"bellows/core/lanestate"
 	"bellows/core/planted"
 	"bellows/core/prepare"
-	"bellows/core/shard"
 	"bellows/link/wire"
 )
 
@@ -52,7 +52,7 @@ func (l *List) Includes(client wire.Address) bool {
 
 // MustWait reports whether a message is by a newer route, or about a partition that is not here yet. Pushes
 // of a process that was replaced wait for no route.
-func MustWait(e *wire.Envelope, at *shard.Shard, clients *fence.Clients) bool {
+func MustWait(e *wire.Envelope, at *lanestate.State, clients *fence.Clients) bool {
 	v := at.Route().Version()
 	if planted.On("route-version-ignored") {
 		return false

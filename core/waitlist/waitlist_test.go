@@ -6,8 +6,8 @@ import (
 	"bellows"
 	"bellows/core/checkpoint"
 	"bellows/core/fence"
+	"bellows/core/lanestate"
 	"bellows/core/route"
-	"bellows/core/shard"
 	"bellows/core/waitlist"
 	"bellows/internal/require"
 	"bellows/link/wire"
@@ -111,7 +111,7 @@ func TestMustWait(t *testing.T) {
 	self, other := wire.LaneAt(0, 0), wire.LaneAt(1, 0)
 	tables := []table.Schema{{Name: "rows", Rows: 4, Width: 1, Partitions: 2}}
 	r := route.Spread(tables, 1, []wire.Address{self, other}, []bellows.NodeID{1})
-	s := shard.New(shard.Config{Self: self, Tables: tables, Route: r, Cuts: &checkpoint.Giver{},
+	s := lanestate.New(lanestate.Config{Self: self, Tables: tables, Route: r, Cuts: &checkpoint.Giver{},
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }})
 	ref := bellows.PartitionRef{Partition: 1}
 	if r.Owner(ref).Lane == self {

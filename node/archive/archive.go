@@ -14,7 +14,7 @@ import (
 
 	"bellows"
 	"bellows/core/coord"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/port/blob"
 	"bellows/table"
 )
@@ -241,14 +241,14 @@ func (a *Archive) read(ctx context.Context, e *Entry, digest bool,
 
 // Partition reads a partition of a cut, and the copy that the driver kept, if there is one, and verifies both: by
 // checksums again if Latest has read all of the cut, else also by their digests.
-func (a *Archive) Partition(ctx context.Context, m *Manifest, ref bellows.PartitionRef) (live, kept *store.Image,
+func (a *Archive) Partition(ctx context.Context, m *Manifest, ref bellows.PartitionRef) (live, kept *rowstore.Image,
 	err error) {
 	e := m.find(ref)
 	if e == nil {
 		return nil, nil, bellows.Errorf(bellows.Bug, "read checkpoint", a.store.URI(m.At.name()), "it has no %v", ref)
 	}
 	s := a.moldOf(ref)
-	images := [2]*store.Image{liveImage: s.empty()}
+	images := [2]*rowstore.Image{liveImage: s.empty()}
 	if e.Kept {
 		images[keptImage] = s.empty()
 	}
@@ -293,7 +293,7 @@ func (a *Archive) Saved(ctx context.Context, m *Manifest) *Saved { return &Saved
 func (s *Saved) Controller() coord.State { return s.manifest.saved.State }
 
 // Partition returns a partition of the cut.
-func (s *Saved) Partition(ref bellows.PartitionRef) (live, kept *store.Image, err error) {
+func (s *Saved) Partition(ref bellows.PartitionRef) (live, kept *rowstore.Image, err error) {
 	return s.archive.Partition(s.ctx, s.manifest, ref)
 }
 

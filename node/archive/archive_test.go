@@ -18,7 +18,7 @@ import (
 	"bellows"
 	"bellows/core/coord"
 	"bellows/core/keys"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/node/archive"
@@ -44,13 +44,13 @@ func refs() []bellows.PartitionRef {
 }
 
 // image returns a partition as some commit has left it. If one has changed it, deltas wait for their clock.
-func image(ref bellows.PartitionRef, changed bellows.CommitNumber) *store.Image {
+func image(ref bellows.PartitionRef, changed bellows.CommitNumber) *rowstore.Image {
 	im := rows(ref, changed)
 	if changed == 0 || len(im.Values) == 0 {
 		return im
 	}
 	unit := wire.Subtree{Index: 5, Items: bellows.Range{Begin: 2, End: 7}}
-	g := store.Gathered{Clock: bellows.Clock(changed), Of: unit, Values: im.Values[:tables[ref.Table].Width]}
+	g := rowstore.Gathered{Clock: bellows.Clock(changed), Of: unit, Values: im.Values[:tables[ref.Table].Width]}
 	if im.Keys != nil {
 		g.Keys = im.Keys[:1]
 	} else {
@@ -58,22 +58,22 @@ func image(ref bellows.PartitionRef, changed bellows.CommitNumber) *store.Image 
 	}
 	next := g
 	next.Of = wire.Subtree{Level: 2, Index: 3}
-	im.Gathered = []store.Gathered{g, next}
+	im.Gathered = []rowstore.Gathered{g, next}
 	return im
 }
 
 // rows returns the rows of an image.
-func rows(ref bellows.PartitionRef, changed bellows.CommitNumber) *store.Image {
+func rows(ref bellows.PartitionRef, changed bellows.CommitNumber) *rowstore.Image {
 	x := float32(100*ref.Table) + 10*float32(ref.Partition) + float32(changed)/8
 	if ref.Table == 0 {
 		rows := []int{1, 0, 2}[ref.Partition]
-		im := &store.Image{Slots: [][]float32{}}
+		im := &rowstore.Image{Slots: [][]float32{}}
 		for i := range rows * 2 {
 			im.Values = append(im.Values, x+float32(i))
 		}
 		return im
 	}
-	im := &store.Image{Keys: []bellows.Key{}, Slots: [][]float32{nil}}
+	im := &rowstore.Image{Keys: []bellows.Key{}, Slots: [][]float32{nil}}
 	for k := bellows.Key(1); len(im.Keys) < 2 && ref.Partition == 1; k++ { // the first has none
 		if keys.Partition(k, 2) == ref.Partition {
 			im.Keys, im.Values, im.Slots[0] = append(im.Keys, k), append(im.Values, x), append(im.Slots[0], -x)
@@ -122,7 +122,7 @@ func publish(ctx context.Context, a *archive.Archive, c *cut, last *cut) (*archi
 		return nil, err
 	}
 	for _, ref := range refs() {
-		var kept *store.Image
+		var kept *rowstore.Image
 		if c.kept {
 			kept = image(ref, 0)
 		}
@@ -162,7 +162,7 @@ func holds(t *testing.T, a *archive.Archive, m *archive.Manifest, want *cut) {
 		string(m.Run) != `{"seconds":2.5}` {
 		t.Fatalf("the cut is %+v, not that of %+v", m, want)
 	}
-	same := func(im, was *store.Image) bool {
+	same := func(im, was *rowstore.Image) bool {
 		return slices.Equal(im.Keys, was.Keys) && (im.Keys == nil) == (was.Keys == nil) &&
 			slices.Equal(im.Values, was.Values) && slices.EqualFunc(im.Slots, was.Slots, slices.Equal) &&
 			reflect.DeepEqual(im.Gathered, was.Gathered)
@@ -546,9 +546,9 @@ func TestLongPartitionsComeBack(t *testing.T) {
 		at := archive.At{Era: 1, Commit: 1}
 		c := mustBegin(t, a, at)
 		for tab := range bellows.TableID(2) {
-			im := &store.Image{Values: values}
+			im := &rowstore.Image{Values: values}
 			if tab == 1 {
-				im = &store.Image{Keys: list, Values: values[:len(list)]}
+				im = &rowstore.Image{Keys: list, Values: values[:len(list)]}
 			}
 			ref := bellows.PartitionRef{Table: tab}
 			if piece == 0 {

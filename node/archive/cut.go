@@ -12,7 +12,7 @@ import (
 
 	"bellows"
 	"bellows/core/coord"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/port/blob"
 )
 
@@ -66,7 +66,7 @@ func (c *Cut) AddWritten(ref bellows.PartitionRef, kept bool, bytes int64, sum s
 }
 
 // Put writes a partition, and what the driver has kept of it; nil: nothing.
-func (c *Cut) Put(ctx context.Context, ref bellows.PartitionRef, live, kept *store.Image) error {
+func (c *Cut) Put(ctx context.Context, ref bellows.PartitionRef, live, kept *rowstore.Image) error {
 	s, err := c.archive.Create(ctx, c.At, ref)
 	if err != nil {
 		return err

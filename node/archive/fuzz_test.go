@@ -17,7 +17,7 @@ import (
 	"bellows"
 	"bellows/core/audit"
 	"bellows/core/coord"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/port/blob/mem"
@@ -35,19 +35,19 @@ func fuzzedArchive(tb testing.TB) *Archive {
 	return a
 }
 
-var fuzzedImages = []*store.Image{
+var fuzzedImages = []*rowstore.Image{
 	{Values: []float32{1, 2, 3, 4, 5, 6}, Slots: [][]float32{{1, 2, 3, 4, 5, 6}, {6, 5, 4, 3, 2, 1}, {7, 8, 9}},
-		Gathered: []store.Gathered{
+		Gathered: []rowstore.Gathered{
 			{Clock: 2, Of: wire.Subtree{Level: 1, Index: 3}, Rows: []uint32{2, 0}, Values: []float32{1, 2, 3, 4}},
 			{Clock: 2, Of: wire.Subtree{Index: 4, Items: bellows.Range{Begin: 1, End: 5}}, Rows: []uint32{1},
 				Values: []float32{5, 6}},
 		}},
 	{Keys: []bellows.Key{3, 9}, Values: []float32{1, 2},
-		Gathered: []store.Gathered{{Of: wire.Subtree{Index: 1}, Keys: []bellows.Key{4}, Values: []float32{7}}}},
+		Gathered: []rowstore.Gathered{{Of: wire.Subtree{Index: 1}, Keys: []bellows.Key{4}, Values: []float32{7}}}},
 }
 
 // ungathered returns an image without the deltas of open clocks, as the driver keeps it.
-func ungathered(im *store.Image) *store.Image {
+func ungathered(im *rowstore.Image) *rowstore.Image {
 	kept := *im
 	kept.Gathered = nil
 	return &kept
@@ -84,7 +84,7 @@ func FuzzShard(f *testing.F) {
 			if mended {
 				text = fixSums(b, s)
 			}
-			images := []*store.Image{s.empty(), s.empty()}
+			images := []*rowstore.Image{s.empty(), s.empty()}
 			r := shardReader{from: bytes.NewReader(text), rest: int64(len(text)), version: shardVersion}
 			kept, err := r.read(s, func(image uint32, rows int, b []byte) error {
 				if image == gathered {
@@ -109,12 +109,12 @@ func FuzzShard(f *testing.F) {
 }
 
 // sameImage compares bits, as numbers that are none differ from themselves.
-func sameImage(a, b *store.Image) bool {
+func sameImage(a, b *rowstore.Image) bool {
 	bits := func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }
 	return a == b || a != nil && b != nil && slices.Equal(a.Keys, b.Keys) &&
 		slices.EqualFunc(a.Values, b.Values, bits) &&
 		slices.EqualFunc(a.Slots, b.Slots, func(a, b []float32) bool { return slices.EqualFunc(a, b, bits) }) &&
-		slices.EqualFunc(a.Gathered, b.Gathered, func(a, b store.Gathered) bool {
+		slices.EqualFunc(a.Gathered, b.Gathered, func(a, b rowstore.Gathered) bool {
 			return a.Clock == b.Clock && a.Of == b.Of && slices.Equal(a.Rows, b.Rows) && slices.Equal(a.Keys, b.Keys) &&
 				slices.EqualFunc(a.Values, b.Values, bits)
 		})

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/core/rowstore"
 	"bellows/core/rule"
-	"bellows/core/store"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -56,8 +56,8 @@ func (s *mold) sumBytes(rows int) int64 {
 }
 
 // takeSum adds the rows of a block of deltas to those of an image.
-func (s *mold) takeSum(im *store.Image, rows int, b []byte) error {
-	one := store.Gathered{Clock: bellows.Clock(order.Uint32(b))}
+func (s *mold) takeSum(im *rowstore.Image, rows int, b []byte) error {
+	one := rowstore.Gathered{Clock: bellows.Clock(order.Uint32(b))}
 	index, level := order.Uint32(b[4:]), order.Uint32(b[8:])
 	begin, end := order.Uint64(b[12:]), order.Uint64(b[20:])
 	if one.Clock < 0 || level > 32 || uint64(index)>>(32-level) != 0 || begin > end || end > math.MaxInt ||
@@ -99,8 +99,8 @@ func (s *mold) takeSum(im *store.Image, rows int, b []byte) error {
 func (s *mold) most() int64 { return max(blockMost, s.bytes(1), s.sumBytes(1)) }
 
 // empty returns an image without content. A sparse one has a list of keys, even if it is empty.
-func (s *mold) empty() *store.Image {
-	im := &store.Image{Slots: make([][]float32, len(s.widths)-1)}
+func (s *mold) empty() *rowstore.Image {
+	im := &rowstore.Image{Slots: make([][]float32, len(s.widths)-1)}
 	if s.sparse {
 		im.Keys = []bellows.Key{}
 		return im
@@ -114,7 +114,7 @@ func (s *mold) empty() *store.Image {
 }
 
 // take adds the rows of a block to an image. It takes no more memory than the partition may have.
-func (s *mold) take(im *store.Image, rows int, b []byte) error {
+func (s *mold) take(im *rowstore.Image, rows int, b []byte) error {
 	have := len(im.Values) / s.widths[0]
 	if n, fixed := s.fixed(); fixed && have+rows > n {
 		return fmt.Errorf("%d rows follow %d, and the partition has %d", rows, have, n)
@@ -150,7 +150,7 @@ func (s *mold) take(im *store.Image, rows int, b []byte) error {
 }
 
 // whole refuses an image with missing parts.
-func (s *mold) whole(im *store.Image) error {
+func (s *mold) whole(im *rowstore.Image) error {
 	have := len(im.Values) / s.widths[0]
 	if rows, fixed := s.fixed(); fixed && have != rows {
 		return fmt.Errorf("it has %d rows of %d", have, rows)

@@ -14,7 +14,7 @@ import (
 
 	"bellows"
 	"bellows/core/checkpoint"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/port/blob"
 )
 
@@ -284,7 +284,7 @@ func (s *Shard) GiveUp() {
 var errGivenUp = errors.New("it was given up")
 
 // put writes an image, in pieces.
-func (s *Shard) put(im *store.Image, kept bool) error {
+func (s *Shard) put(im *rowstore.Image, kept bool) error {
 	rows := len(im.Keys)
 	if n, fixed := s.mold.fixed(); fixed {
 		rows = n
@@ -314,7 +314,7 @@ func (s *Shard) put(im *store.Image, kept bool) error {
 }
 
 // putSums writes deltas that are gathered, in pieces.
-func (s *Shard) putSums(list []store.Gathered) error {
+func (s *Shard) putSums(list []rowstore.Gathered) error {
 	width := s.mold.widths[0]
 	step := max(1, pieceValues/width)
 	for i := range list {
@@ -339,7 +339,7 @@ func (s *Shard) putSums(list []store.Gathered) error {
 
 // piece returns a number of rows of an image: in its own memory if rows have no slots, else in memory that is used
 // again.
-func (s *mold) piece(im *store.Image, kept bool, first, rows int, values []float32) Piece {
+func (s *mold) piece(im *rowstore.Image, kept bool, first, rows int, values []float32) Piece {
 	p := Piece{Kept: kept, First: first, Count: rows, Values: values[:0]}
 	if s.sparse {
 		p.Keys = im.Keys[first : first+rows]

@@ -6,7 +6,7 @@ import (
 	"bellows"
 	"bellows/core/checkpoint"
 	"bellows/core/coord"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/link/wire"
 )
 
@@ -35,7 +35,7 @@ type Taken struct {
 // cut is one cut, as it is stored.
 type cut struct {
 	coord.Saved
-	live, kept []*store.Image // by number of the partition
+	live, kept []*rowstore.Image // by number of the partition
 }
 
 // storing is a partition of a cut that a node stores.
@@ -50,7 +50,7 @@ func (w *world) cutAt(commit bellows.CommitNumber) *cut {
 	c := w.cuts.open[commit]
 	if c == nil {
 		n := w.route.Partitions()
-		c = &cut{live: make([]*store.Image, n), kept: make([]*store.Image, n)}
+		c = &cut{live: make([]*rowstore.Image, n), kept: make([]*rowstore.Image, n)}
 		w.cuts.open[commit] = c
 	}
 	return c

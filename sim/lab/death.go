@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"bellows/core/members"
+	"bellows/core/heartbeat"
 )
 
 // Recovery is how long things take after a death that the protocol does not say.
@@ -44,7 +44,7 @@ func (w *world) lost(n *node) {
 	w.nodes[0].settle()
 	for _, other := range w.nodes[1:] {
 		if !other.gone && other.shell != nil {
-			other.member(func(fx *members.Effects) {
+			other.member(func(fx *heartbeat.Effects) {
 				other.shell.Disconnected(n.id, reason, false, other.finished(), fx)
 			})
 			other.settle()

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/core/heartbeat"
 	"bellows/core/join"
-	"bellows/core/members"
 	"bellows/core/shell"
 	"bellows/link/wire"
 	"bellows/train"
@@ -189,7 +189,7 @@ func (w *world) ready(c *newcomer) {
 		n.meter.Compute(w.elapsed(), 0) // slots are idle from now on
 	}
 	n.shell = shell.NewGuest(w.common, c.who)
-	n.member(func(fx *members.Effects) { n.shell.Start(bellows.Fingerprint{}, fx) })
+	n.member(func(fx *heartbeat.Effects) { n.shell.Start(bellows.Fingerprint{}, fx) })
 	n.settle()
 }
 

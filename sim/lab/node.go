@@ -6,8 +6,8 @@ import (
 
 	"bellows"
 	"bellows/core/client"
+	"bellows/core/heartbeat"
 	"bellows/core/join"
-	"bellows/core/members"
 	"bellows/core/migration"
 	"bellows/core/server"
 	"bellows/core/shell"
@@ -362,14 +362,14 @@ func (n *node) begin() {
 		n.lead.obey()
 	case n.runner != nil || len(n.lanes) > 0:
 		n.shell = shell.NewMember(n.w.common, n.id)
-		n.member(func(fx *members.Effects) { n.shell.Start(bellows.Fingerprint{}, fx) })
+		n.member(func(fx *heartbeat.Effects) { n.shell.Start(bellows.Fingerprint{}, fx) })
 	}
 	n.settle()
 }
 
 // member carries out what the shell of a node that does not lead wants. It never leaves: the experiment ends with the outcome.
-func (n *node) member(step func(*members.Effects)) {
-	var fx members.Effects
+func (n *node) member(step func(*heartbeat.Effects)) {
+	var fx heartbeat.Effects
 	step(&fx)
 	n.post(&fx.Outbox)
 	if fx.Leave != nil {
@@ -395,7 +395,7 @@ func (n *node) tick() {
 			n.w.shape.Tick()
 		}
 	case n.shell != nil:
-		n.member(func(fx *members.Effects) { n.shell.Tick(now, n.heard[0], n.finished(), n.unfinished(), fx) })
+		n.member(func(fx *heartbeat.Effects) { n.shell.Tick(now, n.heard[0], n.finished(), n.unfinished(), fx) })
 	}
 	n.settle()
 }

@@ -1,7 +1,6 @@
-// Package partitiontest follows partitions in tests: a Mirror is a reader of a partition's log that
-// repeats every change in another store, and compares the bits. It needs nothing of the partition
-// but its log, as a backup or a history of revisions would. If it reads too late it is cut off, and
-// starts over with a copy of the state.
+// Package partitiontest checks partitions in tests: a Mirror repeats every change of a partition's log in another
+// store, and compares the bits. It needs nothing of the partition but its log, as a backup or a history of revisions
+// would. If it reads too late it is cut off, and starts over with a copy of the state.
 //
 // Make a Mirror before the partition's first change (server.Options.Follow), have it Read now and then,
 // and Check it at the end.
@@ -13,7 +12,7 @@ import (
 	"slices"
 
 	"bellows/core/partition"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/table"
 )
 
@@ -21,9 +20,9 @@ import (
 type Mirror struct {
 	of     *partition.Partition
 	cursor *partition.Cursor
-	store  *store.Partition
-	kept   store.Image // that the driver has kept, since the mirror was made
-	err    error       // the first difference
+	store  *rowstore.Store
+	kept   rowstore.Image // that the driver has kept, since the mirror was made
+	err    error          // the first difference
 	Counts [partition.Loaded + 1]int
 	lag    int // changes since it last read
 	Every  int // it reads when so many changes have come; 0: with each
@@ -32,7 +31,7 @@ type Mirror struct {
 
 // New makes a mirror of a partition of a table, and attaches it.
 func New(p *partition.Partition, s *table.Schema, cut table.Cut) (*Mirror, error) {
-	st, err := store.Blank(s, cut, p.Ref.Partition)
+	st, err := rowstore.Blank(s, cut, p.Ref.Partition)
 	if err != nil {
 		return nil, err
 	}
@@ -46,10 +45,10 @@ func New(p *partition.Partition, s *table.Schema, cut table.Cut) (*Mirror, error
 
 // begin copies the state, and follows the log from here.
 func (m *Mirror) begin() error {
-	var im store.Image
+	var im rowstore.Image
 	m.of.State.Save(&im)
 	if kept := m.of.State.Kept(); kept != nil {
-		m.kept = store.Image{Keys: slices.Clone(kept.Keys), Values: slices.Clone(kept.Values)}
+		m.kept = rowstore.Image{Keys: slices.Clone(kept.Keys), Values: slices.Clone(kept.Values)}
 		for _, s := range kept.Slots {
 			m.kept.Slots = append(m.kept.Slots, slices.Clone(s))
 		}
@@ -117,7 +116,7 @@ func (m *Mirror) Check() error {
 	if m.Read(); m.err != nil || m.of.Torn() || m.of.Gone() {
 		return m.err
 	}
-	var want, got store.Image
+	var want, got rowstore.Image
 	m.of.State.Save(&want)
 	m.store.Save(&got)
 	if !Same(&want, &got) {
@@ -128,7 +127,7 @@ func (m *Mirror) Check() error {
 }
 
 // Same reports whether two images have the same keys and bits, slots included.
-func Same(a, b *store.Image) bool {
+func Same(a, b *rowstore.Image) bool {
 	bits := func(x, y []float32) bool {
 		return slices.EqualFunc(x, y, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) })
 	}

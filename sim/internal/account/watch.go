@@ -4,7 +4,7 @@ import (
 	"bellows"
 	"bellows/link/wire"
 	"bellows/sim/internal/coverage"
-	"bellows/sim/internal/lanestate"
+	"bellows/sim/internal/lanewatch"
 	"bellows/sim/internal/nodestate"
 	"bellows/sim/internal/schedule"
 	"bellows/sim/internal/stages"
@@ -17,7 +17,7 @@ type Watch struct {
 	*trace.Trace
 	*coverage.Coverage
 	History *History
-	Lanes   *lanestate.Watch
+	Lanes   *lanewatch.Watch
 	Nodes   *nodestate.Watch
 	Stages  *stages.Watch
 	Width   func(bellows.TableID) int
@@ -75,7 +75,7 @@ func (w *Watch) Before(e wire.Envelope) {
 }
 
 // part takes a record that removes a lost client: its leases at the lane are over.
-func (w *Watch) part(l *lanestate.Lane, c *bellows.Control) {
+func (w *Watch) part(l *lanewatch.Lane, c *bellows.Control) {
 	p := parting{l.Address, c.Node}
 	if c.Kind == bellows.LoseClient && !l.Removed() && !w.buried[p] {
 		w.fence(p)

@@ -10,7 +10,7 @@ import (
 	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/sim/internal/coverage"
-	"bellows/sim/internal/lanestate"
+	"bellows/sim/internal/lanewatch"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/nodestate"
 	"bellows/sim/internal/schedule"
@@ -27,7 +27,7 @@ func newWatch(t *testing.T) *Watch {
 	r := route.Spread(job.Schemas, job.Splits, []wire.Address{testLane}, []bellows.NodeID{1, 2})
 	h := NewHistory(r)
 	tr := &trace.Trace{Clock: new(int64)}
-	w := &Watch{Ledger: NewLedger(r), Trace: tr, Coverage: new(coverage.Coverage), History: &h, Lanes: &lanestate.Watch{Trace: tr}, Stages: new(stages.Watch),
+	w := &Watch{Ledger: NewLedger(r), Trace: tr, Coverage: new(coverage.Coverage), History: &h, Lanes: &lanewatch.Watch{Trace: tr}, Stages: new(stages.Watch),
 		Nodes: &nodestate.Watch{Trace: tr}, Width: func(bellows.TableID) int { return 1 }}
 	for n := range bellows.NodeID(3) {
 		w.Stages.Add()
@@ -40,7 +40,7 @@ func newWatch(t *testing.T) *Watch {
 	}
 	l, err := server.NewLane(of, testLane, server.Options{})
 	require.NoError(t, err)
-	w.Lanes.Add(&lanestate.Lane{Lane: l, Address: testLane})
+	w.Lanes.Add(&lanewatch.Lane{Lane: l, Address: testLane})
 	return w
 }
 

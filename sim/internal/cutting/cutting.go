@@ -14,7 +14,7 @@ import (
 	"bellows/core/checkpoint"
 	"bellows/core/coord"
 	"bellows/core/route"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -26,7 +26,7 @@ type World struct {
 	Tables []table.Schema
 	After  func(millis int64, n bellows.NodeID, do func()) // at a node
 	Say    func(to wire.Address, m wire.Message)           // to a lane of its own node
-	Check  func(at wire.Address, ref bellows.PartitionRef, live, kept *store.Image, n bellows.CommitNumber)
+	Check  func(at wire.Address, ref bellows.PartitionRef, live, kept *rowstore.Image, n bellows.CommitNumber)
 	Driver func() any   // a copy of the driver, to be kept with a cut
 	Kept   func(c *Cut) // the controller may learn that a cut is kept
 	Wrong  func(format string, args ...any)
@@ -46,7 +46,7 @@ type Shells struct {
 type Cut struct {
 	coord.Saved
 	commit     bellows.CommitNumber
-	live, kept []*store.Image // by route.Number
+	live, kept []*rowstore.Image // by route.Number
 	whole      bool
 	Driver     any // what the caller keeps with it
 }
@@ -59,7 +59,7 @@ func (s *Shells) numbered(n bellows.CommitNumber) *Cut {
 	if i := slices.IndexFunc(s.cuts, func(c *Cut) bool { return c.commit == n }); i >= 0 {
 		return s.cuts[i]
 	}
-	c := &Cut{commit: n, live: make([]*store.Image, s.Route.Partitions()), kept: make([]*store.Image, s.Route.Partitions())}
+	c := &Cut{commit: n, live: make([]*rowstore.Image, s.Route.Partitions()), kept: make([]*rowstore.Image, s.Route.Partitions())}
 	s.cuts = append(s.cuts, c)
 	return c
 }
@@ -181,12 +181,12 @@ func (s *Shells) hitHalves(c *Cut) {
 	if len(c.Open) > 0 {
 		s.Hit("cut-with-open-units")
 	}
-	if slices.ContainsFunc(c.live, func(im *store.Image) bool { return len(im.Gathered) > 0 }) {
+	if slices.ContainsFunc(c.live, func(im *rowstore.Image) bool { return len(im.Gathered) > 0 }) {
 		s.Hit("cut-with-gathered-deltas")
 	}
 }
 
-func count(list []*store.Image, x *store.Image) (n int) {
+func count(list []*rowstore.Image, x *rowstore.Image) (n int) {
 	for _, i := range list {
 		if i == x {
 			n++

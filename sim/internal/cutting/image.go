@@ -8,15 +8,15 @@ import (
 
 	"bellows"
 	"bellows/core/coord"
+	"bellows/core/rowstore"
 	"bellows/core/server"
-	"bellows/core/store"
 	"bellows/sim/internal/hostile"
 	"bellows/table"
 )
 
 // Image is what a life of a job has left for the next one: all tables, by table and partition, as they were and as the driver
 // has kept them.
-type Image struct{ Live, Kept [][]store.Image }
+type Image struct{ Live, Kept [][]rowstore.Image }
 
 // Load gives a lane the partitions that it owns, and the clocks that were complete. Now and then it first offers a
 // damaged image or the clocks of a job of more splits, which the lane must refuse without a change. damaged counts the
@@ -47,7 +47,7 @@ func (im *Image) Load(l *server.Lane, owned iter.Seq[bellows.PartitionRef], cut 
 }
 
 // Still sees that what was kept of a partition is as it was.
-func (im *Image) Still(ref bellows.PartitionRef, is *store.Image) error {
+func (im *Image) Still(ref bellows.PartitionRef, is *rowstore.Image) error {
 	switch {
 	case im.Kept == nil && is == nil:
 		return nil

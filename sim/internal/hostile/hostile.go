@@ -17,7 +17,7 @@ import (
 	"slices"
 
 	"bellows"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/link/session"
 	"bellows/link/wire"
 	"bellows/sim/internal/msgcopy"
@@ -307,7 +307,7 @@ func TooMany(end *session.End, process uint64, rng *rand.Rand) (err error) {
 }
 
 // Damage changes a copy of the image of a partition, which has the keys that belong. False: it is none that must be refused.
-func Damage(im *store.Image, rng *rand.Rand, belongs func(bellows.Key) bool) bool {
+func Damage(im *rowstore.Image, rng *rand.Rand, belongs func(bellows.Key) bool) bool {
 	im.Keys, im.Values, im.Slots = slices.Clone(im.Keys), slices.Clone(im.Values), slices.Clone(im.Slots)
 	n := len(im.Keys)
 	switch which := rng.IntN(5); {

@@ -16,12 +16,12 @@ import (
 	"bellows/core/checkpoint"
 	"bellows/core/coord"
 	"bellows/core/route"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/link/wire"
 	"bellows/sim/internal/account"
 	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/cutting"
-	"bellows/sim/internal/lanestate"
+	"bellows/sim/internal/lanewatch"
 	"bellows/sim/internal/lifecycle"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/msgcopy"
@@ -36,7 +36,7 @@ type Watch struct {
 	Oracle  *model.Oracle
 	Ledger  *account.Watch
 	History *account.History
-	Lanes   *lanestate.Watch
+	Lanes   *lanewatch.Watch
 	Nodes   *nodestate.Watch
 	Life    *lifecycle.Watch
 	Route   *route.Route // that the life began with
@@ -58,7 +58,7 @@ type View struct {
 }
 
 // Owned returns the partitions of a lane, by the records that it has applied.
-func (w *Watch) Owned(l *lanestate.Lane) iter.Seq[bellows.PartitionRef] {
+func (w *Watch) Owned(l *lanewatch.Lane) iter.Seq[bellows.PartitionRef] {
 	return func(yield func(bellows.PartitionRef) bool) {
 		for ref := range w.Route.Each() {
 			if w.History.RouteAt(l.Applied()).Owner(ref).Lane == l.Address && !yield(ref) {
@@ -69,7 +69,7 @@ func (w *Watch) Owned(l *lanestate.Lane) iter.Seq[bellows.PartitionRef] {
 }
 
 // Load gives a lane what the previous life has left: its partitions, and what counts of clocks.
-func (w *Watch) Load(l *lanestate.Lane, state *coord.State, chances *rand.Rand) {
+func (w *Watch) Load(l *lanewatch.Lane, state *coord.State, chances *rand.Rand) {
 	damaged, err := w.Before.Load(l.Lane, w.Owned(l), w.Route.Cut, state, chances)
 	w.HitIf("damaged-image-refused", damaged > 0)
 	if err != nil {
@@ -127,7 +127,7 @@ func (w *Watch) commits() bellows.CommitNumber {
 }
 
 // checkLane compares the partitions of a lane, and the images that it has kept.
-func (w *Watch) checkLane(l *lanestate.Lane) {
+func (w *Watch) checkLane(l *lanewatch.Lane) {
 	for ref := range w.Owned(l) {
 		w.checkPartition(l, ref)
 	}
@@ -142,7 +142,7 @@ func (w *Watch) checkLane(l *lanestate.Lane) {
 }
 
 // checkKept compares the images that a lane has kept. An image of a partition with a lease out may not be there yet.
-func (w *Watch) checkKept(l *lanestate.Lane) {
+func (w *Watch) checkKept(l *lanewatch.Lane) {
 	for ref := range w.Owned(l) {
 		if _, awaits := w.History.Awaits(l.Applied(), ref); awaits || l.Kept == 0 || w.Ledger.LeasedOut(ref) {
 			continue
@@ -158,7 +158,7 @@ func (w *Watch) checkKept(l *lanestate.Lane) {
 }
 
 // checkStillKept sees that images that an earlier life kept are still there, if this one has made none.
-func (w *Watch) checkStillKept(l *lanestate.Lane) {
+func (w *Watch) checkStillKept(l *lanewatch.Lane) {
 	if w.Before == nil || l.Kept > 0 {
 		return
 	}
@@ -168,7 +168,7 @@ func (w *Watch) checkStillKept(l *lanestate.Lane) {
 }
 
 // checkPartition compares a partition. If a task died inside an exclusive lease of it, it must be refused.
-func (w *Watch) checkPartition(l *lanestate.Lane, ref bellows.PartitionRef) {
+func (w *Watch) checkPartition(l *lanewatch.Lane, ref bellows.PartitionRef) {
 	im, err := l.Partition(ref)
 	if from, awaits := w.History.Awaits(l.Applied(), ref); awaits && (err != nil || !w.History.Late(l.Applied(), ref)) {
 		w.Whole = false // its bits
@@ -191,7 +191,7 @@ func (w *Watch) checkPartition(l *lanestate.Lane, ref bellows.PartitionRef) {
 
 // compare compares a partition, and the slots of its rule if memory is true, with the model after exactly the commits up to n
 // (P1, P7).
-func (w *Watch) compare(at wire.Address, ref bellows.PartitionRef, im *store.Image, n bellows.CommitNumber, memory bool) {
+func (w *Watch) compare(at wire.Address, ref bellows.PartitionRef, im *rowstore.Image, n bellows.CommitNumber, memory bool) {
 	if err := w.Oracle.Check(w.Route.Cut(ref.Table), ref, im, n, memory); err != nil {
 		w.Violated("P1: %v has %v", at, err)
 	}
@@ -201,7 +201,8 @@ func (w *Watch) compare(at wire.Address, ref bellows.PartitionRef, im *store.Ima
 }
 
 // CheckCut compares a partition as it was at a cut, and the image that was kept by then.
-func (w *Watch) CheckCut(at wire.Address, ref bellows.PartitionRef, live, kept *store.Image, n bellows.CommitNumber) {
+func (w *Watch) CheckCut(at wire.Address, ref bellows.PartitionRef, live, kept *rowstore.Image,
+	n bellows.CommitNumber) {
 	w.compare(at, ref, live, n, true)
 	switch was := w.Oracle.KeptAt(n); {
 	case was > 0 && kept == nil:
@@ -235,7 +236,7 @@ func (w *Watch) CheckCollected(o *coord.Outcome, state *checkpoint.Collector) {
 }
 
 // checkImage compares a partition that was collected. Images of an earlier life were compared when they were made.
-func (w *Watch) checkImage(ref bellows.PartitionRef, im *store.Image, n bellows.CommitNumber) {
+func (w *Watch) checkImage(ref bellows.PartitionRef, im *rowstore.Image, n bellows.CommitNumber) {
 	if n > 0 || w.Before == nil {
 		w.compare(wire.ControllerAt(), ref, im, n, false)
 	}

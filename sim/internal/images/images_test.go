@@ -7,13 +7,13 @@ import (
 	"bellows"
 	"bellows/core"
 	"bellows/core/route"
+	"bellows/core/rowstore"
 	"bellows/core/server"
-	"bellows/core/store"
 	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/sim/internal/account"
 	"bellows/sim/internal/coverage"
-	"bellows/sim/internal/lanestate"
+	"bellows/sim/internal/lanewatch"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/trace"
 )
@@ -26,11 +26,11 @@ func newWatch() *Watch {
 }
 
 // initial returns a partition as the model has it before the first commit.
-func (w *Watch) initial(ref bellows.PartitionRef) *store.Image {
+func (w *Watch) initial(ref bellows.PartitionRef) *rowstore.Image {
 	cut := w.Route.Cut(ref.Table)
 	first, end := cut.Rows(ref.Partition)
 	width := bellows.RowID(w.Job.Schemas[ref.Table].Width)
-	return &store.Image{Values: w.Oracle.Table(ref.Table, 0)[first*width : end*width]}
+	return &rowstore.Image{Values: w.Oracle.Table(ref.Table, 0)[first*width : end*width]}
 }
 
 func TestImageIsComparedBitByBit(t *testing.T) {
@@ -54,7 +54,7 @@ func TestLaneOwnsPartitionsOfItsRoute(t *testing.T) {
 		a := wire.LaneAt(n, 0)
 		lane, err := server.NewLane(core.Job{Tables: w.Job.Schemas, Route: w.Route, Items: w.Job.Items}, a, server.Options{})
 		require.NoError(t, err)
-		l := &lanestate.Lane{Lane: lane, Address: a}
+		l := &lanewatch.Lane{Lane: lane, Address: a}
 		for ref := range w.Owned(l) {
 			if w.Route.Owner(ref).Lane != l.Address {
 				t.Errorf("%v does not own %v", l.Address, ref)

@@ -4,14 +4,14 @@ import (
 	"math"
 
 	"bellows"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/sim/internal/msgcopy"
 	"bellows/table"
 )
 
 // Bits returns a hash of a partition's state at the end of a job that has finished, as far as it is the same however the job ran (P7): all of it, but
 // for what tasks made of state under leases, since those of one clock take turns in any order. 0: nothing of it is.
-func (j *Job) Bits(ref bellows.PartitionRef, im *store.Image) msgcopy.Hash {
+func (j *Job) Bits(ref bellows.PartitionRef, im *rowstore.Image) msgcopy.Hash {
 	if ref.Table == Weights && !j.Barrier() {
 		return 0 // each flush has a separate update, in the order of commits
 	}

@@ -6,12 +6,12 @@ import (
 	"slices"
 
 	"bellows"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/table"
 )
 
 // Check holds a partition, with the memory of its rule where that is wanted, against the model after exactly the commits up to n, bit by bit (P1, P7).
-func (o *Oracle) Check(cut table.Cut, ref bellows.PartitionRef, im *store.Image, n bellows.CommitNumber, memory bool) error {
+func (o *Oracle) Check(cut table.Cut, ref bellows.PartitionRef, im *rowstore.Image, n bellows.CommitNumber, memory bool) error {
 	if ref.Table == Words {
 		return o.checkWords(cut, ref, im, n, memory)
 	}
@@ -39,7 +39,7 @@ func (o *Oracle) Check(cut table.Cut, ref bellows.PartitionRef, im *store.Image,
 }
 
 // checkWords returns Check for a partition of words. Its memory may be there though it is not wanted.
-func (o *Oracle) checkWords(cut table.Cut, ref bellows.PartitionRef, im *store.Image, n bellows.CommitNumber, memory bool) error {
+func (o *Oracle) checkWords(cut table.Cut, ref bellows.PartitionRef, im *rowstore.Image, n bellows.CommitNumber, memory bool) error {
 	list, values := o.Words(n, func(k bellows.Key) bool { return cut.FindKey(k) == ref.Partition })
 	switch slots := o.WordSlots(n, list); {
 	case !slices.Equal(im.Keys, list):

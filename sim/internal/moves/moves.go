@@ -14,7 +14,7 @@ import (
 	"bellows/link/wire"
 	"bellows/sim/internal/account"
 	"bellows/sim/internal/coverage"
-	"bellows/sim/internal/lanestate"
+	"bellows/sim/internal/lanewatch"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/trace"
 )
@@ -24,7 +24,7 @@ type Watch struct {
 	account.History
 	*trace.Trace
 	*coverage.Coverage
-	Lanes  *lanestate.Watch
+	Lanes  *lanewatch.Watch
 	Step   func(ref bellows.PartitionRef, phase string) // a move has come to another step
 	Record func(bellows.Control)                        // a record has changed the route
 	Keep   func()                                       // the tables are kept by a record

@@ -11,7 +11,7 @@ import (
 	"bellows/core/server"
 	"bellows/link/wire"
 	"bellows/sim/internal/coverage"
-	"bellows/sim/internal/lanestate"
+	"bellows/sim/internal/lanewatch"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/trace"
 )
@@ -35,13 +35,13 @@ func newScene() *scene {
 		}
 	}
 	tr := &trace.Trace{Clock: new(int64)}
-	s.Watch = &Watch{Trace: tr, Coverage: new(coverage.Coverage), Lanes: &lanestate.Watch{Trace: tr}, Moved: func() {}, Keep: func() {},
+	s.Watch = &Watch{Trace: tr, Coverage: new(coverage.Coverage), Lanes: &lanewatch.Watch{Trace: tr}, Moved: func() {}, Keep: func() {},
 		Record: func(bellows.Control) {}, Step: func(_ bellows.PartitionRef, phase string) { s.steps = append(s.steps, phase) }}
 	lane, err := server.NewLane(core.Job{Tables: job.Schemas, Route: r, Items: job.Items}, s.to, server.Options{})
 	if err != nil {
 		panic(err) // the job is one of the simulation's own
 	}
-	s.Lanes.Add(&lanestate.Lane{Lane: lane, Address: s.to})
+	s.Lanes.Add(&lanewatch.Lane{Lane: lane, Address: s.to})
 	s.Begin(r)
 	return s
 }

@@ -19,7 +19,7 @@ import (
 	"bellows/sim/internal/driver"
 	"bellows/sim/internal/failover"
 	"bellows/sim/internal/images"
-	"bellows/sim/internal/lanestate"
+	"bellows/sim/internal/lanewatch"
 	"bellows/sim/internal/lifecycle"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/moves"
@@ -39,7 +39,7 @@ type Watch struct {
 	Schedule *schedule.Schedule
 	Life     *lifecycle.Watch
 	Nodes    *nodestate.Watch
-	Lanes    *lanestate.Watch
+	Lanes    *lanewatch.Watch
 	Ledger   *account.Watch
 	Moves    *moves.Watch
 	Failover *failover.Watch
@@ -119,7 +119,7 @@ func (w *Watch) checkSilenceNamed() {
 // that had a part of it.
 func (w *Watch) checkCollected() {
 	o := w.Life.Outcome
-	if o.Uncollected != nil && w.Life.Asked && !slices.ContainsFunc(w.Lanes.All, func(l *lanestate.Lane) bool {
+	if o.Uncollected != nil && w.Life.Asked && !slices.ContainsFunc(w.Lanes.All, func(l *lanewatch.Lane) bool {
 		n := w.Nodes.All[l.Address.Node]
 		return (n.Gone || n.Hung) && (l.GaveAt == 0 || l.GaveAt == *w.Clock || l.Lied)
 	}) {

@@ -12,7 +12,7 @@ import (
 	"bellows"
 	"bellows/bench/internal/pair"
 	"bellows/core/coord"
-	"bellows/core/store"
+	"bellows/core/rowstore"
 	"bellows/node/archive"
 	"bellows/port/blob/file"
 	"bellows/table"
@@ -43,10 +43,10 @@ func (c *check) speed() {
 func (c *check) writes(size int64) {
 	schema, ctx := tableOf(size), context.Background()
 	cut := schema.Cut()
-	images := make([]*store.Image, cut.Len())
+	images := make([]*rowstore.Image, cut.Len())
 	for p := range images {
 		first, end := cut.Rows(bellows.PartitionID(p))
-		images[p] = &store.Image{Slots: [][]float32{}, Values: pair.Random(int(end-first)*width, uint64(p))}
+		images[p] = &rowstore.Image{Slots: [][]float32{}, Values: pair.Random(int(end-first)*width, uint64(p))}
 	}
 	folder := pair.Must(os.MkdirTemp(c.shelf.Path("."), "cuts-"))
 	defer os.RemoveAll(folder)
@@ -93,7 +93,7 @@ func (c *check) writes(size int64) {
 }
 
 // putAll writes shards as a node does, so many at a time.
-func putAll(ctx context.Context, w *archive.Cut, images []*store.Image) {
+func putAll(ctx context.Context, w *archive.Cut, images []*rowstore.Image) {
 	next := make(chan int, len(images))
 	for p := range images {
 		next <- p
