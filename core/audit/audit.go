@@ -1,4 +1,5 @@
-// Package audit compares what was sent with what became part of the state.
+// Package audit sums the rows and bits of updates that were sent, taken, dropped and written, and checks that the sums
+// of a job agree.
 //
 // Each step that moves updates adds them to a Ledger, one for each table: the client when it has made a chunk of a
 // flush or ended an exclusive lease, the lane when it takes that, and the store inside Apply. All sums, added up at

@@ -1,5 +1,6 @@
-// Package cache is what a node knows of the rows of its job's tables: blocks of rows that lanes have sent, what its
-// splits see of them, and the questions that are under way. The client (package client) is its caller.
+// Package cache holds a node's copies of table rows: blocks that lanes sent, reads and leases that wait for a lane,
+// and subscriptions. It lays each split's own updates over what its tasks read. The client (package client) is its
+// caller.
 //
 // A Cache is a step function: no goroutine, no clock, no I/O. Values go in, effects come out, and it knows nothing of
 // its caller. The caller, one goroutine at a time,

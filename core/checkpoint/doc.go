@@ -1,5 +1,5 @@
-// Package checkpoint gives the state of a job's partitions away. It brings it to node 0 when the job is over: both ends
-// of it, as step functions.
+// Package checkpoint copies the state of partitions out of lanes: to node 0 at a job's end (Collector, Sender), and
+// in cuts (Cutter, Giver). All of them are step functions.
 //
 // The controller has a Collector. It calls Begin when all actors have sent their final counts, sends the question of
 // Ask to the lanes that Open names, passes it every Slab and Collected that comes, and calls Finished, Err and Images.
@@ -21,8 +21,8 @@
 //     cut up and harms nothing else;
 //  4. calls Say after each step for the messages to the controller.
 //
-// A cut takes memory for copies of what changes meanwhile (store.Snapshot), as many bytes as Giver.Most: above it the
-// cut is given up, and never the job. A Builder makes images of pieces.
+// A cut takes memory for copies of what changes meanwhile (rowstore.Snapshot), as many bytes as Giver.Most: above it
+// the cut is given up, and never the job. A Builder makes images of pieces.
 //
 // The controller's end of a cut is a Cutter: it says when the record may be made, and collects the reports of what is
 // stored. Deltas that are gathered for open clocks go with their partitions.

@@ -1,4 +1,5 @@
-// Package claim says which node runs which work: a Book is the controller's end, a Queue is a node's.
+// Package claim tracks which node runs which unit: Book has the controller's dispatched units, Queue has the units
+// that wait on a node.
 //
 // A Claim is a unit, which is a range of items of a split's clock, with a holder: the node that runs it. The controller
 // makes a claim when the driver dispatches a clock, and keeps it until the flush that finishes the unit has a number.

@@ -1,6 +1,6 @@
-// Package client is the worker's half of a parameter server on one node. It runs the units that the controller
-// dispatches, answers their reads from a cache or from the lanes that own the rows, and sends what finished tasks
-// changed.
+// Package client is the actor on a node that runs tasks: it starts dispatched units, answers their reads, and sends
+// their updates. It is the worker's half of a parameter server. Reads are answered from a cache or by the lanes that
+// own the rows.
 //
 // A Client is a step function: no goroutine, no clock, no I/O. Its shell (train.Runner), one goroutine at a time,
 //

@@ -1,5 +1,5 @@
-// Package coord is the controller of one job: it runs the application's driver, dispatches its
-// tasks, numbers the flushes that clients report done, and ends the job.
+// Package coord is the actor that controls one job: it runs the application's driver, dispatches tasks, numbers
+// flushes, and ends the job.
 //
 // It is the coordinator of a two-phase commit with the lanes as participants (package server, which explains the terms
 // of both). A flush that every lane holds is done; the controller's number for it is the decision, and nothing else

@@ -1,5 +1,5 @@
-// Package delta accumulates updates before they leave a node: the rows that one split changed in
-// one partition, and the fixed order in which splits are summed.
+// Package delta adds up a split's updates for rows of one partition before they leave a node, and sums splits in a
+// fixed order.
 //
 // A Buffer belongs to one split until its clock's work is done; then it changes hands to the flush.
 // Sums follow the binary tree over split ids (Sum), so that the same splits give the same bits

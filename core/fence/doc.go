@@ -1,4 +1,5 @@
-// Package fence decides which processes an actor of a job listens to.
+// Package fence rejects messages of replaced controllers, of earlier processes of a client, and of nodes that were
+// declared gone. It decides which processes an actor of a job listens to.
 //
 // Three questions are asked of a message, and each has a value here that answers it:
 //

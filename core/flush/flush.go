@@ -1,6 +1,6 @@
-// Package flush is the coordinator's side of the two-phase commits by which a node's updates reach the tables: it
-// gathers what finished tasks have changed, sends it, counts votes, and knows when its memory is free again. The
-// client (package client) is its caller.
+// Package flush turns a node's updates into flushes, sends their parts to lanes, counts the votes, and frees the
+// memory after the commit. It is the coordinator's side of the two-phase commit. The client (package client) is its
+// caller.
 //
 //	Push       prepare: each lane is sent its parts of a flush
 //	Held       a lane's vote, that it keeps them unseen; Full is backpressure in its place, and Room ends it

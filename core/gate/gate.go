@@ -1,5 +1,6 @@
-// Package gate decides what may be seen when: it follows the clocks of all splits through the
-// commits, and admits reads (BSP, SSP, async; Bösen §2.2 and Litz §4).
+// Package gate counts the complete clocks of all splits, and decides by a table's staleness whether a read may be
+// answered. Reads are admitted under BSP, SSP and async (Bösen §2.2, Litz §4). Credits bounds how much unread data a
+// client is sent.
 //
 // Lanes and the controller each have a Progress and feed it every record, in the order of commit numbers, so that all
 // come to the same clocks without messages about them. Its callers' duties, in order: Check and then Commit each unit

@@ -1,5 +1,5 @@
-// Package handoff copies a partition from the lane that owns it to another while the partition is in use: both ends of
-// one stream, as step functions.
+// Package handoff streams one partition from the lane that owns it to another while it is in use: Source and Target
+// are the two ends. Both are step functions.
 //
 // The owner sends rows as they are, a few at a time, and between them every change of the partition, in the order in
 // which it happens there: recorded chunks, clocks that become visible, images that the driver keeps. The receiver takes

@@ -1,5 +1,5 @@
-// Package join connects a node to all others of its cluster: which nodes it dials, which calls it accepts, how long
-// it waits, and with which sentence it gives up. It is a step function.
+// Package join connects a node to the others before it takes part: which nodes it dials, which calls it accepts, and
+// how long it waits. It says with which sentence a node gives up. It is a step function.
 //
 // A node dials those of lower number, one after the other, and then accepts the calls of the others. A pair has
 // several connections, each by its number. A node that does not listen yet is dialled again. A call that is not

@@ -1,5 +1,6 @@
-// Package journal is the controller's log of decisions. It numbers records, keeps those that have not been sent,
-// follows which of them every lane has, and holds back reports until a lane has their records.
+// Package journal is the controller's log: it numbers records, sends them to lanes, tracks which lanes have them, and
+// saves the controller. It keeps records that have not been sent, and holds back reports until a lane has their
+// records.
 //
 // The caller's duties, in order:
 //

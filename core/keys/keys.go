@@ -1,5 +1,5 @@
-// Package keys gives 64-bit keys their partition and their numbers: what a sparse table has in
-// place of rows that are counted from 0.
+// Package keys assigns the 64-bit keys of sparse tables to partitions by a hash, and numbers the keys of a partition
+// (Index).
 //
 // Partition returns where a key's row lives, by a pure function that is the same at every node. An Index numbers the
 // keys of one partition, or of one update of it, in the order in which they first came, so that their rows can be

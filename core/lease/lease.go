@@ -1,7 +1,7 @@
-// Package lease has the rule by which tasks hold a whole partition: any number of tasks shared, each reading one
-// version of it, or one task alone, exclusive, writing to it. It is a readers-writer lock whose callers are messages:
-// wire.Acquire asks for it, wire.Release gives a shared lease back, and the commit of the holder's flush an exclusive
-// one.
+// Package lease is the readers-writer lock of one partition: it keeps which clients hold a shared or exclusive lease
+// on it. Any number of tasks share a partition, each reading one version of it, or one task alone writes to it. The
+// callers of this lock are messages: wire.Acquire asks for it, wire.Release gives a shared lease back, and the commit
+// of the holder's flush an exclusive one.
 //
 // A lane has one Holders for each of its partitions. In which order it grants what it is asked for,
 // and what is neither shown nor applied while a lease is out, is the lane's matter.

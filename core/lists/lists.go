@@ -1,6 +1,6 @@
-// Package lists compares, merges and overwrites ascending lists of numbers, of rows or of keys, with the rows that
-// follow each other in their order: in one pass, so that the owner of a list needs no index. An index of keys (package keys) would take twelve
-// bytes a key and more, and have to be filled anew with every answer.
+// Package lists compares, merges and overwrites ascending lists of row numbers or keys, together with the values of
+// their rows. It takes one pass, so that the owner of a list needs no index. An index of keys (package keys) would
+// take twelve bytes a key and more, and have to be filled anew with every answer.
 //
 // The caller gives lists that ascend and have nothing twice. The package refuses nothing, and keeps nothing.
 package lists

@@ -1,4 +1,5 @@
-// Package liveness decides which nodes are alive, given heartbeats and ticks.
+// Package liveness measures silence and waits: it decides from beats and ticks which leases of nodes have expired, and
+// has all time limits.
 //
 // Add every node that must beat, report each beat with its time, call Tick a few times a second,
 // and ask Expired. Times are milliseconds of a clock that the caller reads; the package reads none.

@@ -1,5 +1,5 @@
-// Package migration moves partitions between lanes, as one lane sees it: it is either end of any number of copies
-// (package handoff).
+// Package migration runs the partition copies of one lane, as source and as target: when each begins, how fast it
+// sends, and when it ends. Package handoff is one of these copies.
 //
 // As the owner the lane copies a partition, in the background, when the controller asks for it (Begin). When nearly all
 // is there, the partition queues among the requests for leases, like a request for an exclusive lease, so that no

@@ -1,5 +1,5 @@
-// Package partition is one partition of a table at the lane that owns it: its rows, the leases on it,
-// what is recorded and not applied yet, and everything that depends on how it changes.
+// Package partition is one partition of a table at the lane that owns it: its rows, log of changes, leases,
+// subscribers, and updates not yet applied.
 //
 // A Partition is a state machine without a lane: a call gets what the lane knows as values (Frontier,
 // the number of the record) and appends to Effects what is to be done: messages with their receivers,

@@ -1,4 +1,5 @@
-// Package pending names what a client waits for at a lane, and what the lane answers about it.
+// Package pending lists what a client waits for at a lane (Wait), what keeps the lane from answering (Behind), and
+// names long waits once.
 //
 // A wait at a lane has an end because a client lists the waits that have lasted (wire.Inquiry), and the lane answers
 // what it has of each (wire.Standing). That answer comes after all earlier answers. So if the lane has nothing of a

@@ -1,4 +1,5 @@
-// Package planted switches on the protocol bugs that show that the simulation finds bugs (promises, "Mutation score").
+// Package planted switches on planted protocol bugs, one at a time, by which tests show that the simulation finds
+// bugs.
 //
 // A planted bug is one condition in the code that it breaks, and nothing more:
 //

@@ -1,5 +1,5 @@
-// Package prepare is the first phase of a commit at a lane: a participant's side of two-phase commit, up
-// to its vote.
+// Package prepare holds pushed flushes at a lane until a record numbers them: it accepts, defers or refuses a push, as
+// a vote for the commit. It is a participant's side of two-phase commit, up to its vote.
 //
 // Flushes holds what clients have pushed and no record has numbered. Its caller, the lane, does the
 // following, in this order:

@@ -1,5 +1,5 @@
-// Package reads is how a lane answers clients that read its partitions: reads that wait, leases, and rows that
-// are sent unasked.
+// Package reads answers reads at a lane: it parks them until they may be answered, grants leases, and sends changed
+// rows to subscribers.
 //
 // A read is parked until the gate admits it: all that it needs is visible here, and no exclusive lease is out.
 // It is looked at again at the end of every step, since what may admit it comes by a step: a record, the end of

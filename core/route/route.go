@@ -1,5 +1,5 @@
-// Package route keeps the ownership of a job: which lane holds each partition (a shard, in other systems), at which
-// generation, and which node runs each split.
+// Package route maps each partition to its lane and generation and each split to its node, and makes the next map from
+// one change. A partition is called a shard in other systems.
 //
 // A Route is a value that is never changed. Spread makes a job's first route. Next makes the following one by one
 // change, which is one record of the controller's stream (bellows.Control). So a version names the same route of a

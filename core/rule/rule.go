@@ -1,4 +1,5 @@
-// Package rule is the numeric update of a row: what a committed delta does to values and slots.
+// Package rule computes the update of a row by its table's rule (sgd, adagrad, ftrl, ...): what a delta does to values
+// and slots.
 //
 // A rule is chosen by name in a table's schema. It works on plain slices, keeps nothing between
 // calls, and gives the same bits for the same input, however the rows are cut into calls; only the

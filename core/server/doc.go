@@ -1,5 +1,6 @@
-// Package server is the serving half of a table: lanes that hold partitions, keep the parts of
-// flushes unseen until the controller records them, and answer reads that the gate admits.
+// Package server is the actor that serves partitions: a lane, which takes pushes and records, applies them, and
+// answers reads and leases. It keeps the parts of flushes unseen until the controller records them, and answers reads
+// that the gate admits.
 //
 // A Lane is a state machine: a shard of the model, and all that may touch it. It starts no
 // goroutine, reads no clock, and never decides what counts: only a record does.
@@ -15,7 +16,7 @@
 //	ack        wire.Committed        the client's memory is free, and it knows the number before any row shows it
 //
 // No flush is aborted. A flush without a number is dropped when its process is declared gone (package fence), or the
-// job is over (package closing). Every lane keeps the log of decisions (tail.go), so that another controller can
+// job is over (package laneend). Every lane keeps the log of decisions (tail.go), so that another controller can
 // continue.
 //
 // The caller's duties, in order:

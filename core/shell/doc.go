@@ -1,6 +1,6 @@
-// Package shell runs a node's part of a job around its actors, as step functions: Lead at node 0, Member at every
-// other node. A process, the fault machine of the simulation and its laboratory each drive both: they bring messages,
-// the time and events, and carry out effects.
+// Package shell drives the actors of a node: Lead at node 0, Member elsewhere; it passes time, admits and removes
+// nodes, and ends the node. Both are step functions. A process, the fault machine of the simulation and its laboratory
+// each drive both: they bring messages, the time and events, and carry out effects.
 //
 // The caller's duties, in order:
 //

@@ -1,5 +1,5 @@
-// Package slots decides which tasks of a node compute: it is the scheduler of a node's compute
-// slots (Litz §4, co-operative multitasking), without the goroutines that it schedules.
+// Package slots schedules the compute slots of a node: it decides which task computes next while others wait. This is
+// co-operative multitasking (Litz §4). The package has none of the goroutines that it schedules.
 //
 // The caller's duties, in order:
 //

@@ -1,8 +1,9 @@
-// Package takeover finds out what an earlier controller has recorded, so that a new one continues there.
+// Package takeover asks lanes, after a controller was replaced, which records and held flushes they have, and chooses
+// what to replay. The new controller continues there.
 //
 // The caller's duties, in order:
 //
-//  1. New, after journal and roster were restored from the last saved state.
+//  1. New, after the journal and the membership were restored from the last saved state.
 //  2. Ask when all nodes are ready, and at each tick before that. EnrolAdded, Hear and Excuse with each answer of a
 //     lane (TakeHolding), then ChooseTail. Keep messages of flushes that arrive meanwhile.
 //  3. AskTail when the records to read are chosen, and when TakeTail reports that a lane's tail has been read. It

@@ -1,5 +1,5 @@
-// Package tally has the counters of a node while a job runs: how its compute slots spent their time, what was sent
-// and received by class of message, and how stale its reads were.
+// Package tally counts what a node did, for people to read: time of its compute slots by phase, frames and bytes by
+// class, staleness of reads.
 //
 // The caller's duties, in order:
 //

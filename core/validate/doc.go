@@ -1,7 +1,7 @@
-// Package validate checks messages of other nodes against the shape of the job: it is the last step before a frame is
-// acted on. Every table, partition, row, split and address in a message that passes exists in the job, and lengths
-// fit them. So an actor may use them as indexes, and no message makes it allocate memory beyond what the job needs
-// (P10).
+// Package validate checks every field of a message from another node against the job's tables, route and limits,
+// before an actor sees it. Every table, partition, row, split and address in a message that passes exists in the job,
+// and lengths fit them. So an actor may use them as indexes, and no message makes it allocate memory beyond what the
+// job needs (P10).
 //
 // The caller makes one Checker for a job's node. It calls Header before a frame is decoded, and Message before the
 // message is delivered. An error names the sender, the kind, the field, its value and its limit. The caller then

@@ -1,5 +1,6 @@
-// Package visits proves that a job has visited each item as often as it states. It keeps what counted in a compact
-// form, the statement of the job about its clocks, and the proof of one by the other.
+// Package visits collects which items each committed unit visited, and proves that a job visited each item as often as
+// it states. It keeps what counted in a compact form, the statement of the job about its clocks, and the proof of one
+// by the other.
 //
 // Its callers' duties, in order:
 //

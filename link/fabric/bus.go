@@ -1,5 +1,5 @@
-// Package fabric carries messages between actors. Actors of one process exchange them over a bus; actors of other nodes
-// are reached through a mesh of connections, which reconnects after a break.
+// Package fabric delivers messages to actors: in a process over a bus, between nodes over connections that it opens,
+// writes, reads and redials. The connections are a mesh, which reconnects after a break.
 //
 // The caller's duties, in order:
 //

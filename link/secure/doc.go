@@ -1,5 +1,6 @@
-// Package secure identifies processes on different hosts. An authority of the cluster, or of a job, issues
-// certificates; both sides of a connection show theirs over TLS 1.3.
+// Package secure issues certificates and opens TLS connections with them, so that processes on different hosts
+// identify each other. A cluster or a job has an authority that issues them; both sides of a connection show theirs
+// over TLS 1.3.
 //
 // The duties of the side that issues, in order:
 //

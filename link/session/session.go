@@ -1,6 +1,6 @@
-// Package session carries messages between two nodes over connections that may break: both ends of two numbered
-// streams, as step functions. In production each connection of a pair of nodes has an End, and the simulation plays the
-// same code.
+// Package session makes the messages between two nodes survive a broken connection: it queues, orders, acknowledges
+// and resends them. Both ends of two numbered streams are step functions. In production each connection of a pair of
+// nodes has an End, and the simulation plays the same code.
 //
 // A connection keeps order and loses nothing until it ends, and then loses what was under way. So nothing is numbered
 // on the wire. Each side counts the complete messages of a stream, acknowledges them now and then (wire.Ack), and
@@ -19,7 +19,7 @@
 //  4. Count every complete message with Received, call Tick a few times a second, write an Ack when Due reports true, and
 //     pass every Ack that arrives to Acknowledge.
 //
-// The package does not dial, does not judge when a node is lost (package core/members does), and repeats nothing on a
+// The package does not dial, does not judge when a node is lost (package core/heartbeat does), and repeats nothing on a
 // connection that stands.
 package session
 

@@ -1,4 +1,5 @@
-// Package traffic names the classes of messages that wait for a connection, and orders them.
+// Package traffic names the classes of messages on a connection (control, flushes, pulls, rows, ...) and ranks which
+// leaves first.
 //
 // The table of kinds of package link/wire gives every kind its class. Package link/session takes what leaves next by the rank of
 // its class. The package refuses to know messages.

@@ -1,6 +1,6 @@
-// Package transport is the port through which frames travel between nodes: streams of bytes that are opened with a
-// handshake and closed with an error that names the peer. mem is its fake, sock its real form over TCP and Unix
-// sockets, and transporttest the one suite that all of them pass.
+// Package transport is the interface to connections that carry frames: Dial, Listen, the handshake, and errors that
+// name the peer. Package mem is its fake, package sock its real form over TCP and Unix sockets, and transporttest the
+// one suite that all of them pass.
 //
 // The caller's duties, in order:
 //

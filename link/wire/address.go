@@ -1,5 +1,6 @@
-// Package wire holds the messages between the roles of a job: clients, server lanes and the controller. Within one
-// process they are passed by pointer; between processes the codec of this package turns them into frames.
+// Package wire defines the messages between clients, lanes and the controller, and encodes them into frames and
+// decodes them. Within one process they are passed by pointer; between processes the codec of this package turns them
+// into frames.
 //
 // A message is sent once, by pointer, and belongs to its receiver, which calls Free when it no longer needs it; the
 // sender does not touch it any more. The comment of a field says if it borrows memory.

@@ -1,5 +1,5 @@
-// Package plan finds the way from one shape of a cluster to another: steps, and which of them must be done before which
-// (Cruise §IV.B).
+// Package plan computes the steps from one shape of a cluster to another, and which steps must be done before which.
+// Such a plan is described in Cruise §IV.B.
 //
 // The steps that move a job's parts run in parallel, the largest first, so that no large one is alone at the end. Every
 // step leaves a valid shape, in whatever order the steps are done. So a plan can be stopped at any point: it is

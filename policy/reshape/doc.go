@@ -1,5 +1,5 @@
-// Package reshape drives a running job from its current shape to the wanted one: a step function, which returns what is
-// to begin and takes what has ended.
+// Package reshape changes the shape of a running job on request (scale, drain, switch a role): which operations begin,
+// and what their ends mean. It is a step function, which returns what is to begin and takes what has ended.
 //
 // The caller's duties, in order:
 //

@@ -1,5 +1,5 @@
-// Package shape describes how a cluster should look: which nodes a job has, with which roles, and the owner of each
-// partition and split.
+// Package shape describes the nodes of a job, their roles, and the owner of each partition and split, and computes the
+// wanted shape.
 //
 // A Shape is a value. A Policy is a pure function from the current shape to the wanted one, and package plan finds the
 // way between the two. Even is the policy for a requested number of nodes. Random, AddOne and DeleteOne make changes

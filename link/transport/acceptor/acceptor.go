@@ -1,5 +1,5 @@
-// Package acceptor holds what the listeners of all transports share: it shakes hands with many callers at once, so that
-// silent callers delay no other.
+// Package acceptor shakes hands with many callers of a listener at once, so that silent callers delay no other; all
+// transports share it.
 //
 // Make an Acceptor with a function next that waits for callers (New); its Accept is then transport.Listener's. No
 // handshake begins before the first Accept: until then callers wait where next finds them. Close it when next returns

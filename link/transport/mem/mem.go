@@ -1,5 +1,5 @@
-// Package mem is the transport's fake: connections in memory between nodes of one process. Its handshakes, frames and
-// timeouts are those of the real transports, and like a socket it buffers a bounded number of unread bytes.
+// Package mem is the in-memory transport: connections between nodes of one process, without sockets. Its handshakes,
+// frames and timeouts are those of the real transports, and like a socket it buffers a bounded number of unread bytes.
 //
 // Make one Network, let each node Join it, and use what Join returns as any transport. Addresses are any text; an empty
 // one lets the network choose. It never loses, delays or reorders bytes; the simulation does that.

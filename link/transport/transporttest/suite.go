@@ -1,4 +1,4 @@
-// Package transporttest is the one suite that every transport must pass. The test of an implementation calls Run with
+// Package transporttest is the test suite that every transport must pass. The test of an implementation calls Run with
 // three functions. One makes a transport for a Config. One returns an address on which no process listens yet. One
 // connects to an address and sends nothing until the test ends. All transports of one run must be able to reach each
 // other's addresses.

@@ -1,4 +1,4 @@
-// Package crc computes CRC-32C, the sum that guards every frame: at the speed of memory if the processor has wide
+// Package crc computes CRC-32C, the checksum of every frame. It runs at the speed of memory if the processor has wide
 // carry-less multiplication, and at that of package hash/crc32 otherwise. The sums are the same.
 //
 // Call Sum for one array, or Update for several, one after the other. The package knows no other polynomial.

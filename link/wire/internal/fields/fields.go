@@ -1,4 +1,5 @@
-// Package fields moves messages into the fields of protobuf payloads and out of them again, by one description of each.
+// Package fields encodes the fields of messages into protobuf payloads and decodes them, by one description of each
+// message.
 //
 // A message describes itself to a Codec: Num, Text, List and the others in the order of their numbers, each with a pointer to what the
 // field is. The same description writes (Codec.Write) and reads (Codec.Read). The package knows no message.

@@ -1,5 +1,6 @@
-// Package gather collects what leaves in one write without copying it together: a text of small fields, which its user
-// keeps, and pieces that lie elsewhere, each after a place in the text.
+// Package gather collects the pieces of one write (small fields and borrowed arrays) without copying them together,
+// and cuts long frames. The small fields are a text, which its user keeps, and each other piece comes after a place in
+// the text.
 //
 // Add pieces in the order of their places, call Buffers or, step by step, Next, and Reset when all is written. A
 // message that is too long for one frame is Cut into several, whose further headers are also pieces. The package knows

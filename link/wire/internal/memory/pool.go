@@ -1,4 +1,5 @@
-// Package memory is the memory of payloads: pooled, known again by a stamp, and looked at as arrays of numbers in place.
+// Package memory pools the memory of payloads, recognises it by a stamp when it comes back, and views it as arrays of
+// numbers in place.
 package memory
 
 import (
