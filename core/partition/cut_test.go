@@ -108,3 +108,28 @@ func TestLoadedChunksWaitForTheirClock(t *testing.T) {
 	require.NoError(t, p.SetBarrier(false, 2, &fx))
 	want(0, 5, 6, 0)
 }
+
+// TestCutThatIsOverIsPassedOver records two cuts while the state of a partition is on its way, the first of which is
+// given up: the partition is given away once, as it is at the second.
+func TestCutThatIsOverIsPassedOver(t *testing.T) {
+	var fx partition.Effects
+	var g checkpoint.Giver
+	p := newOfFour(t, &g, false)
+	p.Await()
+	g.Take(&wire.Cut{Term: 1, Attempt: 1})
+	g.Cut(3)
+	p.Cut(3)
+	g.End(false)
+	g.Take(&wire.Cut{Term: 1, Attempt: 2})
+	g.Cut(5)
+	p.Cut(5)
+	require.NoError(t, p.Settle(partition.Frontier{Applied: 5}, &fx))
+	news := g.News()
+	second := slices.DeleteFunc(slices.Clone(news), func(n checkpoint.News) bool { return n.Commit != 5 })
+	if len(second) != 1 {
+		t.Errorf("given away: %+v", news)
+	}
+	if im := cutOf(t, &g, &fourRows, 5); len(im.Values) != 4 {
+		t.Errorf("the image is %+v", im)
+	}
+}

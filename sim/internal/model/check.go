@@ -18,6 +18,9 @@ func (o *Oracle) Check(cut table.Cut, ref bellows.PartitionRef, im *rowstore.Ima
 	first, end := cut.Rows(ref.Partition)
 	width := o.job.Schemas[ref.Table].Width
 	want := o.Table(ref.Table, n)[int(first)*width : int(end)*width]
+	if len(im.Values) != len(want) {
+		return fmt.Errorf("%d values of %v, which has %d", len(im.Values), ref, len(want))
+	}
 	for i, v := range im.Values {
 		if math.Float32bits(v) != math.Float32bits(want[i]) {
 			return fmt.Errorf("value %d of %v = %v; commits up to %d make it %v", i, ref, v, n, want[i])
