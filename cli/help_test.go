@@ -167,8 +167,8 @@ func settingsPage(root *cobra.Command, apps []app.Description) string {
 	var b strings.Builder
 	b.WriteString(`# Settings and flags
 
-This page explains every setting of ` + "`train`" + ` and every flag that needs more than its line of help.
-The program prints the same texts:
+After this page you can look up any setting of ` + "`train`" + `, and flags that need more than a line. The program
+prints the same texts:
 
 ` + "```" + `
 bellows help l2            # a setting, of each application that has it
@@ -177,10 +177,8 @@ bellows help linear        # all settings of an application
 bellows help train notice  # a flag
 ` + "```" + `
 
-A setting is given as ` + "`--set NAME=VALUE`" + `. The value shown here is the default.
-` + "`auto`" + ` means that the application chooses.
-Commands of a flag are in brackets, without ` + "`bellows`" + `.
-The page is written from the program: ` + "`go test ./cli -run TestSettingsPage -update`" + `.
+` + "`--set NAME=VALUE`" + ` changes a setting. Defaults are shown; ` + "`auto`" + `: the application chooses.
+` + "`go test ./cli -run TestSettingsPage -update`" + ` writes this page.
 `)
 	first := map[string]app.Description{} // the application that explains a setting first
 	texts := map[string]string{}
@@ -196,26 +194,46 @@ The page is written from the program: ` + "`go test ./cli -run TestSettingsPage 
 			fmt.Fprintf(&b, "* `%s=%s`: %s. %s\n", s.Name, s.Default, s.Reason, details)
 		}
 	}
-	b.WriteString("\n## Flags\n\n")
-	above := ""
-	for _, f := range slices.DeleteFunc(manual.Flags(root), func(f manual.Flag) bool { return f.Details == "" }) {
-		details := f.Details
-		if details == above {
-			details = "As above."
+	above := map[string]string{} // the last explanation of a flag
+	flags := slices.DeleteFunc(manual.Flags(root), func(f manual.Flag) bool { return f.Details == "" })
+	for _, group := range []struct {
+		title string
+		has   func(manual.Flag) bool
+	}{
+		{"Flags of train and demo", func(f manual.Flag) bool { return trains(f) && len(f.Commands) > 12 }},
+		{"Flags of commands that read DATA, and of some trainings", func(f manual.Flag) bool {
+			return len(f.Commands) > 3 && !(trains(f) && len(f.Commands) > 12) && reads(f)
+		}},
+		{"Other flags", func(manual.Flag) bool { return true }},
+	} {
+		fmt.Fprintf(&b, "\n## %s\n\n", group.title)
+		for _, f := range flags {
+			if !group.has(f) {
+				continue
+			}
+			holders, details := "", f.Details
+			if group.title == "Other flags" {
+				holders = " (" + strings.ReplaceAll(f.Holders(), "bellows ", "") + ")"
+			}
+			if above[f.Name] == details {
+				details = "As above."
+			}
+			fmt.Fprintf(&b, "* `%s`%s: %s. %s\n", f.Heading, holders, f.Line, details)
+			above[f.Name] = f.Details
 		}
-		fmt.Fprintf(&b, "* `%s` (%s): %s. %s\n", f.Heading, holders(f), f.Line, details)
-		above = f.Details
+		flags = slices.DeleteFunc(flags, group.has)
 	}
 	return b.String()
 }
 
-// holders returns the commands of a flag in short form.
-func holders(f manual.Flag) string {
-	training := func(command string) bool {
-		return strings.HasPrefix(command, "bellows train ") || strings.HasPrefix(command, "bellows demo ")
-	}
-	if len(f.Commands) > 12 && !slices.ContainsFunc(f.Commands, func(c string) bool { return !training(c) }) {
-		return "train and demo"
-	}
-	return strings.ReplaceAll(f.Holders(), "bellows ", "")
+// trains reports whether only training commands have a flag.
+func trains(f manual.Flag) bool {
+	return !slices.ContainsFunc(f.Commands, func(c string) bool {
+		return !strings.HasPrefix(c, "bellows train ") && !strings.HasPrefix(c, "bellows demo ")
+	})
+}
+
+// reads reports whether commands that read DATA have a flag.
+func reads(f manual.Flag) bool {
+	return slices.ContainsFunc(f.Commands, func(c string) bool { return c == "bellows predict" || strings.HasPrefix(c, "bellows train ") })
 }
