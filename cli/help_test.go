@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -162,6 +163,45 @@ func TestSettingsPage(t *testing.T) {
 	}
 }
 
+// flagsOfPages has the flags that other pages explain.
+var flagsOfPages = map[string]struct {
+	title string
+	flags []string
+}{
+	"3-formats.md": {"Formats", []string{"cache", "categorical", "checkpoint", "checkpoint-every", "format", "hash-bits", "holdout", "ignore", "missing",
+		"ngrams", "quadratic", "stop-words", "time", "weight"}},
+	"4-consistency.md":   {"Consistency", []string{"staleness"}},
+	"6-observing.md":     {"Watching a job", []string{"metrics"}},
+	"9-local-cluster.md": {"A local cluster", []string{"etcd", "etcd-prefix", "notice", "token"}},
+	"10-predicting.md":   {"Predicting", []string{"listen", "look", "max-connections", "max-requests"}},
+}
+
+// elsewhere reports whether another page explains a flag.
+func elsewhere(flag string) bool {
+	for _, p := range flagsOfPages {
+		if slices.Contains(p.flags, flag) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestPagesExplainTheirFlags checks that each page names the flags that the page of settings leaves to it.
+func TestPagesExplainTheirFlags(t *testing.T) {
+	t.Parallel()
+	for name, p := range flagsOfPages {
+		page, err := os.ReadFile(filepath.Join("..", "docs", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, flag := range p.flags {
+			if !strings.Contains(string(page), "--"+flag) {
+				t.Errorf("%s does not explain --%s", name, flag)
+			}
+		}
+	}
+}
+
 // settingsPage writes the page of settings and flags.
 func settingsPage(root *cobra.Command, apps []app.Description) string {
 	var b strings.Builder
@@ -194,8 +234,12 @@ bellows help train notice  # a flag
 			fmt.Fprintf(&b, "* `%s=%s`: %s. %s\n", s.Name, s.Default, s.Reason, details)
 		}
 	}
+	b.WriteString("\n## Flags on other pages\n\n")
+	for _, page := range slices.Sorted(maps.Keys(flagsOfPages)) {
+		fmt.Fprintf(&b, "* [%s](%s): `--%s`\n", flagsOfPages[page].title, page, strings.Join(flagsOfPages[page].flags, "`, `--"))
+	}
 	above := map[string]string{} // the last explanation of a flag
-	flags := slices.DeleteFunc(manual.Flags(root), func(f manual.Flag) bool { return f.Details == "" })
+	flags := slices.DeleteFunc(manual.Flags(root), func(f manual.Flag) bool { return f.Details == "" || elsewhere(f.Name) })
 	for _, group := range []struct {
 		title string
 		has   func(manual.Flag) bool
