@@ -153,8 +153,12 @@ func (m *Monitor) Suspect(n bellows.NodeID, reason string, patienceMillis int64)
 	}
 }
 
-// Accuse works like Suspect, on the report of another node. Retract takes it back if that node is lost.
+// Accuse works like Suspect, on the report of another node. Retract takes it back if that node is lost. A node that is
+// lost already is not believed: it may have slept for as long as nobody reached it.
 func (m *Monitor) Accuse(by, n bellows.NodeID, reason string, patienceMillis int64) {
+	if m.Lost(by) {
+		return
+	}
 	if s := m.suspect(n, reason, patienceMillis); s != nil && !slices.Contains(s.by, by) {
 		s.by = append(s.by, by)
 	}

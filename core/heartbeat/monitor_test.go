@@ -247,7 +247,7 @@ func TestTheLostAreLostOnce(t *testing.T) {
 }
 
 // TestLostNodeAccusesNoOther takes back the reports of a node that is lost itself, and not those of others or of node
-// 0.
+// 0. What it reports later, since it was only asleep, counts for nothing.
 func TestLostNodeAccusesNoOther(t *testing.T) {
 	r := readyMonitor()
 	r.Accuse(2, 1, "node 2 lost its connection to node 1", 3000)
@@ -255,6 +255,7 @@ func TestLostNodeAccusesNoOther(t *testing.T) {
 	r.Accuse(1, 3, "node 1 lost its connection to node 3", 3000)
 	r.Lose(2, "it died")
 	r.Retract(2)
+	r.Accuse(2, 1, "node 2 lost its connection to node 1", 3000)
 	ticks(r, 500, 4000, 1, 3)
 	expect(t, verdicts(r), "3: node 2 lost its connection to node 3")
 	r = readyMonitor()
