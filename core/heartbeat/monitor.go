@@ -153,8 +153,8 @@ func (m *Monitor) Suspect(n bellows.NodeID, reason string, patienceMillis int64)
 	}
 }
 
-// Accuse works like Suspect, on the report of another node. Retract takes it back if that node is lost. A node that is
-// lost already is not believed: it may have slept for as long as nobody reached it.
+// Accuse works like Suspect, on the report of another node. Retract takes it back if that node is lost. It ignores
+// reports of a node that is lost already, because such a node may have been asleep.
 func (m *Monitor) Accuse(by, n bellows.NodeID, reason string, patienceMillis int64) {
 	if m.Lost(by) {
 		return

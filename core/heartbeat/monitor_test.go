@@ -247,7 +247,7 @@ func TestTheLostAreLostOnce(t *testing.T) {
 }
 
 // TestLostNodeAccusesNoOther takes back the reports of a node that is lost itself, and not those of others or of node
-// 0. What it reports later, since it was only asleep, counts for nothing.
+// 0. The monitor ignores its later reports.
 func TestLostNodeAccusesNoOther(t *testing.T) {
 	r := readyMonitor()
 	r.Accuse(2, 1, "node 2 lost its connection to node 1", 3000)
