@@ -21,7 +21,7 @@ type TaskWait struct {
 	namedMillis  int64 // of the wait, when it was last named
 }
 
-// NewTaskWait returns the wait of a node whose job is not over.
+// NewTaskWait returns the wait of a node for its tasks; the job is not over yet.
 func NewTaskWait(times liveness.Times) TaskWait { return TaskWait{times: times.Or()} }
 
 // JobOver notes that the job is over, once.

@@ -12,6 +12,7 @@
 //  4. TakeAdopted with each list that a lane sends of counts that it has taken over; Vacate says which nodes may go.
 //
 // Changes are returned as control records, and messages are added to the outbox of the call or returned as an
-// Order. The package decides who gets what is left behind, but not when a node is lost: that is package heartbeat.
+// Order. The package decides which nodes get the splits and partitions of a node that is lost. Package heartbeat
+// decides when it is lost.
 // A Group has a heartbeat.Monitor.
 package membership

@@ -68,7 +68,7 @@ func (p *Partition) Cut(number bellows.CommitNumber) {
 }
 
 // cutNow gives the partition away as it is now, by the record of a cut. If that cut is over, another may have been
-// recorded since, and the partition is given away at its record only (TestCutThatIsOverIsPassedOver).
+// recorded since, and the partition is given away at its record only (TestMarksOfEndedCutsAreIgnored).
 func (p *Partition) cutNow(number bellows.CommitNumber) {
 	if number != p.cut.giver.RecordNumber() {
 		return

@@ -109,9 +109,9 @@ func TestLoadedChunksWaitForTheirClock(t *testing.T) {
 	want(0, 5, 6, 0)
 }
 
-// TestCutThatIsOverIsPassedOver records two cuts while the state of a partition is on its way, the first of which is
-// given up: the partition is given away once, as it is at the second.
-func TestCutThatIsOverIsPassedOver(t *testing.T) {
+// TestMarksOfEndedCutsAreIgnored records two cuts while the state of a partition is on its way. The first is given up.
+// The partition is given away once, as it is at the second.
+func TestMarksOfEndedCutsAreIgnored(t *testing.T) {
 	var fx partition.Effects
 	var g checkpoint.Giver
 	p := newOfFour(t, &g, false)

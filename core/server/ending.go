@@ -9,8 +9,8 @@ import (
 	"bellows/link/wire"
 )
 
-// The lane ends, or leaves, as package laneend has it. The lane tells it what changes who takes part, drops
-// what is of clients that are gone, and counts what is left when nothing more can come.
+// Package laneend decides when the lane ends or leaves. The lane passes on which clients and lanes have joined or
+// left, drops messages of clients that are gone, and adds up its counts when nothing more can come.
 
 // takeEnd takes the End of the controller, or of a client that passes it on.
 func (l *Lane) takeEnd(from wire.Address, m *wire.End, out *wire.Outbox) {
