@@ -178,7 +178,9 @@ func (f *Flushes) hold(from wire.Address, m *wire.Push, j judgement, rows []uint
 // The done came with one of its pushes, which may not be the last. The push keeps it until the flush
 // has a number, for a controller that follows another.
 func (f *Flushes) passDone(m *wire.Push, several bool, out *wire.Outbox) bool {
-	if m.Again && !planted.On("old-done-passed") { // then its client tells the controller
+	// The client of a push with parts that is sent again tells the controller itself, and gets wire.Held for that. One
+	// without parts has no part to say so of: the lane that had it first has left, perhaps before it came.
+	if m.Again && len(m.Pairs) > 0 && !planted.On("old-done-passed") {
 		return false
 	}
 	with, here := m, len(f.PairsOf(m))

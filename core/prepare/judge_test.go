@@ -132,6 +132,13 @@ func TestJudgeKnowsEmptyFlush(t *testing.T) {
 	}
 }
 
+// TestMovedEmptyFlushIsDone sends a flush without parts again, since the lane that had it left before it came.
+func TestMovedEmptyFlushIsDone(t *testing.T) {
+	d := newDesk(t, 0, 8)
+	m := withDone(&wire.Push{Flush: id(1, 1), Clock: 9, Again: true})
+	d.expect("moved", d.push(m), "the controller: done flush 1 of node 1")
+}
+
 // TestPushIsRefused sends parts for partitions that the lane does not own, sums that their client cannot
 // have made, and the ends of leases that it does not hold.
 func TestPushIsRefused(t *testing.T) {
