@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -108,6 +109,8 @@ func Open(at io.ReaderAt, size int64, limits Limits) (*File, error) {
 	if total != meta.NumRows {
 		return nil, errors.New("its row groups have other rows than it claims")
 	}
+	// A row group without rows may name pages that are nowhere.
+	meta.RowGroups = slices.DeleteFunc(meta.RowGroups, func(g format.RowGroup) bool { return g.NumRows == 0 })
 	return f, nil
 }
 
