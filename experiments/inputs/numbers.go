@@ -325,8 +325,9 @@ func classFeatures(in *input) {
 	}
 	b := in.last(r)
 	in.close("accuracy beside data less the offset", a.Metrics["test_accuracy"], b.Metrics["test_accuracy"], 1e-9)
-	// the penalty pulls the bias too, so that the optimum depends a little on where the origin lies
-	in.close("log-loss beside data less the offset", a.Metrics["test_logloss"], b.Metrics["test_logloss"], 1e-3)
+	// The penalty pulls the bias too, so that the optimum depends a little on where the origin lies: by 0.0021 in one
+	// drawn input, after 40 epochs as after 400.
+	in.close("log-loss beside data less the offset", a.Metrics["test_logloss"], b.Metrics["test_logloss"], 4e-3)
 	if a.Metrics["test_accuracy"] < 0.99 {
 		in.wrong("accuracy %v of classes that t separates", a.Metrics["test_accuracy"])
 	}
