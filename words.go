@@ -1,5 +1,5 @@
-// Package bellows is the vocabulary that every other package speaks: identities of nodes, tables, partitions and
-// splits, the counters of progress, and the shape of an error.
+// Package bellows defines the words of all packages: ids of nodes, tables, rows, partitions and splits, clocks and
+// generations, and kinds of errors.
 //
 // It holds names and nothing else. It imports no other package of the project, starts nothing and decides nothing; a
 // function that needs more belongs to another package.

@@ -1,5 +1,5 @@
-// Package api shows a job to its observers: a snapshot of its state, its events, and its counters in the format of
-// Prometheus. It is read only.
+// Package api serves the state of a running job over HTTP, read only: a snapshot, the stream of its events, and its
+// counters for Prometheus (api/metrics).
 //
 // The caller's duties, in order:
 //

@@ -1,5 +1,5 @@
-// Package app defines an application for the command line: its description, how it turns data into a training job, and
-// how it predicts from a model that it trained.
+// Package app defines what an application gives to the command line: its description, a training job made from data,
+// and predictions from its model.
 //
 // The order of calls: Describe for help and defaults; NewRun with the data, which checks every
 // setting and refuses unknown ones; the caller trains Run.Job; Run.Model turns the trained tables

@@ -1,5 +1,6 @@
-// Package cli makes a command-line program of applications: train, eval, predict, demo, status and top, model, bench, doctor
-// and the rest, with resumed runs, jobs in several processes, JSON lines and help, for any application of package app.
+// Package cli makes a command-line program of any applications (package app); cli/internal/verbs has the commands. The
+// program has train, eval, predict, demo, status and top, model, bench, doctor and the rest, with resumed runs, jobs in
+// several processes, JSON lines and help.
 //
 // An author's duties, in order:
 //

@@ -1,5 +1,5 @@
-// Package cluster has what the processes of a local cluster share: its folder, the messages of the manager's API, the
-// sessions between the manager, its agents and the process that leads a job, and a client for commands.
+// Package cluster has what the processes of a local cluster share: its folder, the manager's API and a client for it,
+// and sessions. Sessions are between the manager, its agents and the process that leads a job.
 //
 // The duties of a command, in order:
 //

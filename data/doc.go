@@ -1,5 +1,5 @@
-// Package data reads training data: ratings, labelled examples and documents from
-// files people have, into flat columns that kernels can walk.
+// Package data reads training data (ratings, labelled examples, documents) from files in many formats into flat columns
+// for kernels.
 //
 // The caller's duties, in order:
 //

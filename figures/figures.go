@@ -1,4 +1,4 @@
-// Package figures writes numbers for people, the same way wherever a command shows one. It refuses nothing: what is
+// Package figures formats numbers for people, in the same way wherever a command shows one. It refuses nothing: what is
 // no number is a dash.
 package figures
 

@@ -1,5 +1,5 @@
-// Package model holds the result of training: named tensors, the ids that give their rows a
-// meaning, and how they were made. A model is numbers and text; no code is ever loaded from one.
+// Package model reads and writes saved models: named tensors, the ids of their rows, and how they were made. A model is
+// numbers and text; no code is ever loaded from one.
 //
 // The caller's duties, in order:
 //

@@ -1,5 +1,5 @@
-// Package node assembles the roles of a job and runs them: all of them in one process, or some in each of several,
-// joined by a mesh of connections (package fabric).
+// Package node runs the roles of a job with goroutines, connections and files, in one process or several; what it
+// drives is decided in core/shell. Several processes are joined by a mesh of connections (package fabric).
 //
 // Train runs a job in this process to its end. With several processes, every process makes the same job of the same
 // data and joins the others with fabric.Connect. Node 0 then calls Lead, which drives the job and returns its result;

@@ -1,4 +1,4 @@
-// Package progress lets long work report how far it is, and lets its callers end it.
+// Package progress lets long work report how far it is, and lets its callers cancel it.
 //
 // The duties of the work, in order:
 //

@@ -1,4 +1,5 @@
-// Package random is the one source of randomness in training: numbers that are functions of their purpose.
+// Package random computes the random numbers of training: functions of the seed, their purpose, the split, the clock
+// and the item.
 //
 // A number drawn for a split in a clock depends on (seed, split, clock, item) and on nothing else: not on the number of
 // nodes, not on the order in which tasks ran, and not on how often one of them was repeated. So every node can draw the

@@ -1,4 +1,4 @@
-// Package serve answers requests for the predictions of one saved model over HTTP, and loads a newer one from the same
+// Package serve answers requests for predictions of one saved model over HTTP, and loads a newer one from the same
 // folder without a pause.
 //
 // The caller's duties, in order: Limits.Check; Listen, which returns the address; New, with a function that opens the

@@ -1,5 +1,5 @@
-// Package sim is a deterministic simulation of a job under faults: the state machines that run in production, driven by
-// one seed over a simulated network and simulated executors.
+// Package sim simulates a job under faults: the state machines of production over a simulated network, driven by one
+// seed, with every promise checked.
 //
 // Run plays one schedule and reports the first invariant that it broke, if any. A seed decides everything: the job (one
 // of a few shapes), which nodes host lanes and clients, how the links misbehave, and which other faults are injected

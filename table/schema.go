@@ -1,4 +1,5 @@
-// Package table describes model state: the rows of a table, their initial values, and their division into partitions.
+// Package table describes model state: tables with their rows, initial values, rule and staleness, and their division
+// into partitions.
 //
 // A job declares its tables once, as Schemas. Validate checks them and Cut fixes the partitions, which never change
 // afterwards. A dense table has rows 0 to Rows-1 from the start, in partitions of consecutive rows. A sparse table has

@@ -1,4 +1,5 @@
-// Package train is the programming model: what an application writes, and what runs it on a node.
+// Package train is what applications are written against: Job, Driver, Executor, and Task with its Pull, Push and Lease
+// calls, and what runs tasks.
 //
 // An application declares its tables, the number of splits and the items of every split in every
 // clock, and gives a Driver and an Executor (Litz §3). Its duties, in order:

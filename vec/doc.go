@@ -1,9 +1,7 @@
-// Package vec holds the float32 kernels that all numeric work goes through:
-// vector sums and products, exp, log, sigmoid and softmax, sparse products,
-// steps against a gradient (AdaGrad, momentum, Adam), conversion to and from
-// 16-bit formats, the inner loop of matrix factorisation, and matrix products
-// (GEMM). Each fast kernel stands beside a slow reference in plain Go that tests
-// it.
+// Package vec has the kernels for float32: sums and products of vectors and matrices, exp, log, sigmoid and softmax,
+// and gradient steps. There are also sparse products, steps of AdaGrad, momentum and Adam, conversion to and from
+// 16-bit formats, and the inner loop of matrix factorisation. Each fast kernel stands beside a slow reference in plain
+// Go that tests it.
 //
 // # Duties of a caller, in order
 //

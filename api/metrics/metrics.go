@@ -1,4 +1,4 @@
-// Package metrics writes metrics in the text format of Prometheus, version 0.0.4.
+// Package metrics writes counters and gauges in the text format of Prometheus, version 0.0.4.
 //
 // A caller's duties, in order:
 //

@@ -1,4 +1,4 @@
-// Package apptest is what tests of applications share.
+// Package apptest has the tests that all applications share, and helpers for their own.
 package apptest
 
 import (

@@ -1,6 +1,7 @@
-// Package epochs is the driver of a run that passes over its data repeatedly: what the applications of this tree share.
-// An epoch is a number of clocks in which every split trains, and one in which every split scores the held-out rows.
-// Then the policy judges the run, which continues or ends. The caller's duties, in order:
+// Package epochs is the driver (train.Driver) of applications that pass over their data repeatedly: it dispatches
+// epochs, scores them, and stops by a policy. An epoch is a number of clocks in which every split trains, and one in
+// which every split scores the held-out rows. Then the policy judges the run, which continues or ends. The caller's
+// duties, in order:
 //
 //  1. Set the Layout of the run. Executors call Layout.Place for the purpose of a task's clock.
 //  2. Read the Ending from the settings early_stop and patience, which the application must describe.

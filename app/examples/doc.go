@@ -1,6 +1,6 @@
-// Package examples holds what applications that learn from examples share: rows of features as a model of some width
-// sees them, the choice of training rows, the scale of each feature, renumbering of few features among very many, the
-// labels of classes, class weights, the default strength of regularisation, and how well a model tells classes apart.
+// Package examples prepares labelled rows for app/linear and app/mlr: feature layout and scales, labels, class weights,
+// regularisation, and scores of classes. It also has the rows of features as a model of some width sees them, the
+// choice of training rows, and the renumbering of few features among very many.
 //
 // The caller's duties, in order:
 //

@@ -1,5 +1,6 @@
-// Package lda trains topic models by latent Dirichlet allocation (Blei, Ng and Jordan 2003): documents are mixtures of
-// topics, topics are distributions over words.
+// Package lda is the application that trains topic models of documents by latent Dirichlet allocation, with sparse and
+// Metropolis-Hastings samplers. Documents are mixtures of topics, and topics are distributions over words (Blei, Ng and
+// Jordan 2003).
 //
 // Every token has a topic, and a sweep draws each anew given all others: collapsed Gibbs sampling (Griffiths and
 // Steyvers 2004), p(k) ∝ (n_dk + α_k)(n_kw + β)/(n_k + Vβ). The counts n_kw and n_k are tables; the topics of the

@@ -1,6 +1,6 @@
-// Package linear trains linear models: of numbers (regression), of two classes, and of more (softmax, which is package
-// mlr). Except softmax they have one score: rows of features have the score w x + b, and a loss gives the cost of a
-// wrong one (internal/loss).
+// Package linear is the application that trains linear models for regression and two classes, by SGD, Newton steps or
+// dual ascent; mlr trains more classes. Softmax (loss softmax) is package mlr; all others have one score. Rows of
+// features have the score w x + b, and a loss gives the cost of a wrong one (internal/loss).
 //
 // Training minimises the mean loss plus l2/2 |w|² + l1 |w|₁, over features that are scaled first and one that is the
 // same in all rows, the bias, which is penalised like the others. The problem has one optimum, and a run ends when it

@@ -1,6 +1,6 @@
-// Package mf is matrix factorisation: it learns to predict the rating that a user gives to an item
-// as mean + user bias + item bias + p·q, by stochastic gradient descent on the squared error with
-// L2 (Koren, Bell and Volinsky 2009).
+// Package mf is the application that factorises matrices: it predicts ratings of items by users, or ranks items by
+// pairs without ratings. A rating is predicted as mean + user bias + item bias + p·q, learned by stochastic gradient
+// descent on the squared error with L2 (Koren, Bell and Volinsky 2009).
 //
 // It is an app.Application; the caller's duties are those of package app. What happens inside, in
 // the order of the data:

@@ -1,5 +1,5 @@
-// Package mlr is softmax regression, also called multinomial logistic regression: rows of features
-// with a label out of two or more classes.
+// Package mlr is the application that trains softmax (multinomial logistic) regression: rows of features with a label
+// out of two or more classes.
 //
 // The model of a row x is P(class c | x) = softmax(W x + b)_c. Training minimises the mean log-loss
 // plus l2/2 times the squared weights, over features that are scaled first (see scaling.go).

@@ -1,5 +1,5 @@
-// Command command measures the command bellows as its user meets it: its start, its time from text to model, its memory, its checkpoints, and how it
-// ends and resumes.
+// Command command measures the command bellows as its user meets it: start, text to model, memory, checkpoints,
+// interrupts and resumed runs.
 //
 // It runs every measurement, or those that --only names. The package comment of each says what it measures and needs.
 package main

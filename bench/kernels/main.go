@@ -1,4 +1,4 @@
-// Command kernels holds the kernels of package vec against the limits of the machine and against OpenBLAS.
+// Command kernels compares the kernels of package vec with the limits of the machine and with OpenBLAS.
 //
 // It runs both measurements, or the one that --only names. The package comment of each says what it measures and needs.
 package main

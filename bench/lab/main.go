@@ -1,5 +1,5 @@
-// Command lab trains on a cluster that does not exist, in virtual time, with the real protocol and the real mathematics, and says
-// how long each epoch would take and what it would wait for.
+// Command lab trains on a simulated cluster (package sim/lab) in virtual time, and prints how long each epoch would
+// take and what it would wait for. The protocol and the mathematics are the real ones.
 //
 // What work costs is taken from --costs, a file that --calibrate has saved; without it, it is measured on this machine
 // first. --calibrate runs the same training for real, in one process and in several, fits the costs to some of the runs,

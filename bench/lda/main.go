@@ -1,4 +1,4 @@
-// Command lda holds topic models against gensim and scikit-learn, and its two samplers against each other.
+// Command lda compares topic models (app/lda) with gensim and scikit-learn, and its two samplers with each other.
 //
 //   - speed: tokens a second and core over the first sweeps, on 20 Newsgroups at 100 topics.
 //   - peers: CPU time until our topics predict held-out documents as well as those of gensim and of scikit-learn do, for

@@ -1,5 +1,7 @@
-// Command linear holds linear models against ridge regression by normal equations in double precision, whose strength is tuned by cross-validation of the training
-// rows; and two classes against what a grid over the test rows gave scikit-learn on another day. Test rows choose nothing of ours.
+// Command linear compares regression and two-class models (app/linear) with normal equations, LIBLINEAR, scikit-learn
+// and Vowpal Wabbit; softmax is bench/mlr. Regression runs against ridge regression by normal equations in double
+// precision, whose strength is tuned by cross-validation of the training rows; two classes run against what a grid over
+// the test rows gave scikit-learn on another day. Test rows choose nothing of ours.
 //
 // The objective that is reached at equal settings is held against LIBLINEAR's, if there is one (Debian's liblinear-tools, or a program named by --liblinear); the time to it against that of its library, called by
 // a small C program, embedded here and compiled into a temporary folder (gcc and Debian's liblinear-dev). A lasso's weights, defaults against a C that is tuned by cross-validation, and the time to what SGD comes to against scikit-learn's (Debian's python3-sklearn, or an interpreter

@@ -1,4 +1,4 @@
-// Command mf holds matrix factorisation against LIBMF: of ratings, and of pairs without ratings.
+// Command mf compares matrix factorisation (app/mf) with LIBMF: on ratings, and on pairs without ratings.
 //
 // It runs both measurements, or the one that --only names. The package comment of each says what it measures and needs.
 package main

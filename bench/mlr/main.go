@@ -1,5 +1,5 @@
-// Command mlr holds softmax regression against PyTorch on images, and against scikit-learn and Vowpal Wabbit on text and
-// tables.
+// Command mlr compares softmax regression (app/mlr) with PyTorch, scikit-learn, Vowpal Wabbit, LIBLINEAR and Bösen.
+// PyTorch runs on images; scikit-learn and Vowpal Wabbit run on text and tables.
 //
 // It needs Debian's python3-torch and python3-sklearn (another interpreter can be named by --python), and a built vw named
 // by --vw; without them it prints recorded figures as such, and no ratio. Bösen's figures are always recorded. Data are

@@ -1,5 +1,6 @@
-// Command predict shows how fast a saved model answers: `bellows predict` and `bellows eval` on rows of the shape of a9a, text in, lines or figures out, and
-// `bellows serve-model` under questions for predictions.
+// Command predict measures the predictions of a saved model: `bellows predict`, `bellows eval` and `bellows
+// serve-model`. Rows have the shape of a9a: text in, lines or figures out; the server answers questions for
+// predictions.
 //
 // It builds the command, makes rows of 14 of 123 features that are 0 or 1 from a seed (with --data, of a9a itself, over and over), and trains a linear
 // model on some of them. Rows a second by the wall clock are those of the machine, by CPU time those of one core: where others work on the machine,

@@ -1,4 +1,4 @@
-// Command quality shows what runs with our defaults come to, over seeds.
+// Command quality measures how good models with our defaults are, over many seeds.
 //
 //   - classes: log-loss of softmax regression on test rows, mean and worst over the seeds, compared with scikit-learn's logistic regression
 //     with C chosen by cross-validation on the training rows; and on sets that scikit-learn takes minutes for, compared with what we had before.

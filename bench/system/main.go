@@ -1,5 +1,5 @@
-// Command system shows the price of the system: what tables, leases, commits and the audit cost compared with the same
-// loop without them, what many executors to a core cost, and what a task allocates.
+// Command system measures the cost of tables, leases, commits, the audit and many executors, compared with the same
+// loop without them. It also measures what a task allocates.
 //
 // It needs no peer: the other side is a bare loop in this program with the kernels, the order of visits, the precision
 // and the threads of the application. Data are ml-1m-liked and MNIST below --data; without --data, the like made from a

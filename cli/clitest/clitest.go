@@ -1,7 +1,7 @@
-// Package clitest runs a program of package cli the way its users do: by command lines in scripts. The scripts have the
-// format of github.com/rogpeppe/go-internal/testscript. The package adds the commands that tests of training need: exit
-// codes, JSON lines checked against their schemas, interruptions after the first epochs, and jobs that run while other
-// commands look at them.
+// Package clitest runs the program of package cli in tests like its users do: by command lines in scripts. The scripts
+// have the format of github.com/rogpeppe/go-internal/testscript. The package adds the commands that tests of training
+// need: exit codes, JSON lines checked against their schemas, interruptions after the first epochs, and jobs that run
+// while other commands look at them.
 //
 // An author's duties, in order:
 //

@@ -1,5 +1,5 @@
-// Package agent runs a node of a cluster while no job uses it: it starts the processes that jobs want there, passes
-// messages to them, and ends them.
+// Package agent is the process on each node of a cluster: it starts the processes that jobs want there, passes messages
+// to them, and ends them.
 //
 // Its caller calls Run, which returns when the manager releases the agent, when the manager has gone, or when the
 // context ends. No process that it has started runs then.

@@ -1,5 +1,5 @@
-// Package lead is a job's side of a cluster: the process that leads the job, which a manager has started, gets the job's
-// nodes, and has their processes started by the agents there.
+// Package lead is the job's side of a cluster: in the process that leads a job, it gets nodes from the manager and
+// starts processes at their agents.
 //
 // The caller's duties, in order:
 //

@@ -1,5 +1,5 @@
-// Package manager runs the central process of a local cluster: it starts agents and accepts those that join, holds the
-// queue of jobs, starts the process that leads a job, and passes messages between that process and the agents.
+// Package manager is the central process of a local cluster: it accepts agents, queues jobs, and starts the processes
+// that lead them. It also starts agents, and passes messages between a leading process and the agents.
 //
 // Its caller runs it in a separate process with Run, which returns when the cluster is down: by a request of the API, or
 // when the context ends.

@@ -1,4 +1,4 @@
-// Package nodenames gives the nodes of a cluster's job the names that they have in the cluster.
+// Package nodenames maps the node numbers of a job to the names of nodes in its cluster.
 //
 // A job numbers its nodes by the order in which they join it, and gives no number twice; a cluster numbers the nodes that
 // its agents bring. So node 6 of a job may be node-12 of the cluster, while the cluster has another node-6. A person knows

@@ -1,5 +1,5 @@
-// Package recovery restarts a run after a node or leader failure: it counts the restarts, records what each has cost, and exchanges both with the
-// manager of a cluster.
+// Package recovery restarts a run after a node or leader failure, counts the restarts, and records what each has cost.
+// It exchanges both with the manager of the cluster.
 //
 // The caller's duties, in order:
 //

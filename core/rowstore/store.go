@@ -1,6 +1,6 @@
-// Package rowstore holds the rows of one partition in memory: it reads rows, applies deltas, grows by keys, and copies
-// rows into images. The rows are one contiguous slab of values, and one per slot of the table's rule, as wide as the
-// rule says; or, where rows have keys, such slabs of equal size and an index from keys to rows.
+// Package rowstore holds the rows of one partition in memory: it reads rows, applies deltas, grows by keys, notes
+// changed keys, and copies images. The rows are one contiguous slab of values, and one per slot of the table's rule, as
+// wide as the rule says; or, where rows have keys, such slabs of equal size and an index from keys to rows.
 //
 // The owner makes a Partition, and reads and applies chunks in the order that the gate decides. It may keep an image
 // of the partition for checkpoints. In a sparse table it reserves the rows of a chunk's keys first, which is where

@@ -1,6 +1,6 @@
-// Package server is the actor that serves partitions: a lane, which takes pushes and records, applies them, and
-// answers reads and leases. It keeps the parts of flushes unseen until the controller records them, and answers reads
-// that the gate admits.
+// Package server is the actor that serves partitions: a lane, which takes pushes and records, answers reads and leases,
+// and shows its state to a shell. It keeps the parts of flushes unseen until the controller records them, and answers
+// reads that the gate admits.
 //
 // A Lane is a state machine: a shard of the model, and all that may touch it. It starts no
 // goroutine, reads no clock, and never decides what counts: only a record does.

@@ -1,6 +1,6 @@
-// Package shell drives the actors of a node: Lead at node 0, Member elsewhere; it passes time, admits and removes
-// nodes, and ends the node. Both are step functions. A process, the fault machine of the simulation and its laboratory
-// each drive both: they bring messages, the time and events, and carry out effects.
+// Package shell decides what a node does around its actors (Lead at node 0, Member elsewhere): time, joins, removals
+// and the end; node and sim run it. Both are step functions. A process, the fault machine of the simulation and its
+// laboratory each drive both: they bring messages, the time and events, and carry out effects.
 //
 // The caller's duties, in order:
 //

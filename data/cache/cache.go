@@ -1,5 +1,5 @@
-// Package cache manages the folder in which package data keeps parsed inputs: what is in it, and how it stays within
-// its bounds. Only package data knows the content of an entry, and whether it is valid.
+// Package cache manages the folder of parsed inputs: it lists the entries and removes old ones; data/internal/stored
+// writes and reads an entry. Only package data knows the content of an entry, and whether it is valid.
 //
 // The caller stores an entry whole, by a rename, under a name of 32 hexadecimal digits, and then calls Trim. List and
 // Clear are for users.

@@ -1,5 +1,5 @@
-// Package demo makes the data of `bellows demo` from a seed: a set with a planted answer, so that a newcomer sees a
-// model learn within a second and without a file.
+// Package demo makes the data of `bellows demo` from a seed, with a planted answer. A newcomer sees a model learn
+// within a second and without a file.
 //
 // The caller's duties: call Make with the kind of data that an application reads, or Named for another set than the
 // first of the kind, and treat the set like one read from a file. The same seed gives the same set on every machine.

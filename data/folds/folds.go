@@ -1,4 +1,4 @@
-// Package folds deals the rows of a data set to the folds of a cross-validation, and summarises the results of all
+// Package folds divides the rows of a data set into the folds of a cross-validation, and summarises the results of all
 // folds.
 //
 // The caller's duties, in order: make a Deal with New; for each fold train on the first rows that Divide returns, and

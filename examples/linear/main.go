@@ -1,6 +1,6 @@
-// Command linear is linear regression on the Bösen calls: one function per split that reads the
-// weights, computes on its rows, increments the weights and says Clock. The weights are read up to two
-// clocks stale (SSP), so that no split waits for the slowest.
+// Command linear is an example of linear regression written with the calls of Bösen: a loop per split that reads,
+// increments and says Clock. A function per split reads the weights, computes on its rows, and increments the weights.
+// The weights are read up to two clocks stale (SSP), so that no split waits for the slowest.
 package main
 
 import (

@@ -1,5 +1,6 @@
-// Command words is logistic regression on the words of text lines. A feature is a word's 64-bit hash: there is no
-// vocabulary, and the sparse table of weights gets a row for each word when an update of it commits.
+// Command words is an example with a sparse table: logistic regression on the words of text lines. A feature is a
+// word's 64-bit hash: there is no vocabulary, and the sparse table of weights gets a row for each word when an update
+// of it commits.
 package main
 
 import (

@@ -1,6 +1,7 @@
-// Command chaos trains mf, mlr and lda in real processes, one job after the other, while it kills, stops and removes
-// their nodes as a seed draws. It sends signal 9 to workers, to nodes that hold tables and to the command itself, which
-// is then repeated. It stops them for a moment, and for longer than a lease. Nodes leave, and are killed while they do.
+// Command chaos trains mf, mlr and lda in real processes, while it kills, stops and removes their nodes as a seed
+// draws. The jobs run one after the other. It sends signal 9 to workers, to nodes that hold tables and to the command
+// itself, which is then repeated. It stops them for a moment, and for longer than a lease. Nodes leave, and are killed
+// while they do.
 //
 // Each job must end, with documented exit codes, with an exact audit, a log that `events --verify` accepts and the
 // model of an undisturbed run, bit for bit, and none of its processes may be left. A job that hangs is a failure: its

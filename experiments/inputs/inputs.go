@@ -1,6 +1,7 @@
-// Package inputs sweeps the readers of bellows with drawn inputs. An input is a small file, or two with the same rows, and the commands that a user
-// would run on it. A seed draws values, format, use and application: labels, ids and categories that a float does not tell apart, numbers far from 0,
-// words for missing values, numbers in other notations, and rows for a model that is served.
+// Package inputs sweeps the readers of bellows with random small files and the commands that a user would run on them.
+// An input is a small file, or two with the same rows, and these commands. A seed draws values, format, use and application: labels, ids and categories
+// that a float does not tell apart, numbers far from 0, words for missing values, numbers in other notations, and rows
+// for a model that is served.
 //
 // The package computes the expected result of each input without bellows: by exact decimal arithmetic, by least squares in closed form, or from the
 // way in which the rows were made. It calls no reader and no application; it runs the command and reads the files and the text that it writes.

@@ -1,6 +1,6 @@
-// Command resize repeats Figures 20 and 21 of EPS in our terms: the loss of a job that should have twice the workers
-// from a moment on, when it is asked to stop, saves, and starts again with more (kill and restart), and when processes
-// join it while it runs.
+// Command resize repeats EPS's Figures 20 and 21: the loss of a job that doubles its workers, by kill and restart or
+// while it runs. In the first case the job is asked to stop, saves, and starts again with more workers; in the second,
+// processes join it.
 //
 // Processes are real and on this machine. Each is limited in what it computes: an item takes so long that four of them
 // do not need a core, so that they do not slow each other down and the figures are those of four machines. The ideal is

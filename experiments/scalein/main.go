@@ -1,6 +1,6 @@
-// Command scalein repeats Litz's §5.1.3 in our terms: half of the processes of an lda job leave while it trains, with
-// the splits that they run and the partitions that they hold. It measures the time from the accepted command to the
-// exit of the last of them, relative to the time of a plain copy of the same bytes in the same run.
+// Command scalein repeats Litz's §5.1.3: half of the processes of an lda job leave while it trains, with their splits
+// and partitions. The terms are ours. It measures the time from the accepted command to the exit of the last of them,
+// relative to the time of a plain copy of the same bytes in the same run.
 //
 // Processes are real and on this machine, joined by Unix sockets. So are the bytes of the plain copy: as many senders
 // as nodes leave, each to a separate receiver. Nodes leave with a notice, so that their state does not wait behind the

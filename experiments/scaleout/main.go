@@ -1,6 +1,7 @@
-// Command scaleout repeats Litz's Figures 3 to 5 in the laboratory: a job on 4 nodes to which 4 come in the middle of
-// it (mlr), and one on 12 to which 12 come (lda), compared with the job on 4 or 12 nodes, on 8 or 24, and compared with
-// the ideal: the job that has all nodes at work the instant they are asked for.
+// Command scaleout repeats Litz's Figures 3 to 5 in the laboratory: jobs that get twice the nodes in the middle of
+// their training. To a job on 4 nodes come 4 (mlr), and to one on 12 come 12 (lda). Each is compared with the job on 4
+// or 12 nodes, with that on 8 or 24, and with the ideal: a job that has all nodes at work the instant they are asked
+// for.
 //
 // Protocol and mathematics are the real ones (package sim/lab); machines and links are virtual. They are those of the
 // paper, made smaller: the model here is some thousand times smaller than Litz's, and so are, by the same factor, the

@@ -1,4 +1,4 @@
-// Package json is encoding/json under the name of github.com/goccy/go-json.
+// Package json is encoding/json under the name of github.com/goccy/go-json, for dependencies that import it.
 //
 // The Arrow library imports that module to print arrays as JSON, which bellows never does, and an
 // eighth of the time of a first build went into compiling it. The library's own build tag

@@ -1,4 +1,4 @@
-// Package require stops a test at the first step that it cannot do without.
+// Package require has checks that stop a test at the first step without which it cannot continue.
 //
 // NoError is for set-up: opening a store, delivering a message, moving a partition. A check that the test is about
 // prints what it wanted and what it got, and stays an if statement in the test. The package holds no other assertions.

@@ -1,5 +1,5 @@
-// Package archive keeps the cuts of a job in a store of blobs: what it needs to resume after its processes have died or
-// were interrupted.
+// Package archive stores checkpoints of a job in a folder or bucket (package blob), and loads what a resumed job needs.
+// A job resumes after its processes have died or were interrupted.
 //
 // A cut is the state after exactly the commits up to a number: a shard for every partition, and a manifest, which is
 // written last and lists them. A cut is invalid without a whole manifest, or if a shard differs from the manifest.

@@ -1,6 +1,6 @@
-// Package elastic changes the shape of a job while it runs: how many nodes work and serve, which nodes leave, and the role
-// of a node. These are EPS's four functions (EPS §3: adding and removing workers, adding and removing servers) and the
-// switch of a role, as one API.
+// Package elastic changes the nodes of a job while it runs, by commands to node: how many work and serve, which leave,
+// and their roles. These are EPS's four functions (EPS §3: adding and removing workers, adding and removing servers)
+// and the switch of a role, as one API.
 //
 // Package reshape, a step function, decides; this package carries it out: it looks at the job, starts steps, each on a
 // separate goroutine, and answers requests. Its caller's duties, in order:

@@ -1,5 +1,5 @@
-// Package launch runs a job in processes of this machine that it starts: node 0 calls Processes.Run, and each other node
-// calls RunChild.
+// Package launch starts and joins the processes of a job on this machine: node 0 calls Processes.Run, and each other
+// node calls RunChild.
 //
 // All run the same program with the same arguments. They parse the same flags, read the same files and so make the same
 // job, of which nothing is sent: a description of it would be a second form of every setting, to be kept equal to the

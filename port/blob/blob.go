@@ -1,5 +1,5 @@
-// Package blob is the port to places that keep bytes under names: a folder, a bucket. It has what such places have in
-// common, and no more.
+// Package blob is the interface to stores of bytes under names: a folder (blob/file), a bucket (blob/s3), or memory
+// (blob/mem). It has what such places have in common, and no more.
 //
 // The caller's duties, in order:
 //

@@ -1,5 +1,5 @@
-// Package registry is the port to the state that the processes of a cluster agree on: small values under keys, leases that
-// mark missing processes as suspects, and leadership.
+// Package registry is the interface to what processes of a cluster agree on: small values under keys, leases, and the
+// leader. A lease marks a missing process as a suspect.
 //
 // The caller's duties, in order:
 //

@@ -1,5 +1,5 @@
-// Package progresstest ends long work at a chosen check of its context, so that a test stops it at every point and does
-// not depend on time.
+// Package progresstest cancels long work at a chosen check of its context, so that a test stops it at every point and
+// does not depend on time.
 //
 // Its caller gives EndsAnywhere the work. Work that never checks fails the test, and so does work that continues after
 // the end.

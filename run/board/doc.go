@@ -1,5 +1,5 @@
-// Package board lets other processes read a running job: the process that trains posts a board at a socket, and any
-// program of the same user finds the sockets and asks.
+// Package board lets other processes of the same user read a running job at a socket: the training process posts a
+// board, and readers find it.
 //
 // The duties of a process that trains, in order:
 //

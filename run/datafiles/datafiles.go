@@ -1,5 +1,5 @@
-// Package datafiles checks the names of data files before anything is read: whether each file can be read more than once,
-// and whether one is named twice.
+// Package datafiles checks the names of data files before anything is read: can each be read more than once, and is one
+// named twice?
 //
 // It looks at the files of this machine alone. A name that stands for none, such as that of an object in a bucket, is
 // compared by its text.

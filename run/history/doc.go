@@ -1,5 +1,5 @@
-// Package history reads the event log of a run, while its process writes it or after that, and proves by the log alone how
-// often each item was visited. It also reads the lines that the run's processes have written.
+// Package history reads the event log of a run, during or after it, and proves by the log alone how often each item was
+// visited. It also reads the lines that the run's processes have written.
 //
 // The caller's duties, in order:
 //

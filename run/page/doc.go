@@ -1,5 +1,5 @@
-// Package page makes one HTML page of a training run: its curves, where its time went, what it read, its settings, its
-// audit, and how to resume it. The page is self-contained: no script, no other file, no network.
+// Package page makes one HTML page of a training run (`report`): curves, time, inputs, settings, the audit, and how to
+// resume it. The page is self-contained: no script, no other file, no network.
 //
 // The caller's duties, in order: Read the run's folder; add to the Run what the folder does not know, which is the next
 // Steps (Next) and the application's description of itself; Write.

@@ -1,5 +1,5 @@
-// Package oov counts values in rows that are out of the vocabulary of a model: words, features, users and the like that it has not
-// seen in training. Rows come block by block.
+// Package oov counts values in rows that are out of the vocabulary of a model: words, features, users and others that
+// it has not seen in training. Rows come block by block.
 //
 // The caller's duties, in order: CountBlock for each block, on any goroutine, with a predictor that no other goroutine uses; Counter.Add, one
 // goroutine at a time; Counter.Totals after the last block. A value with a name counts once, even if several blocks have it.

@@ -1,4 +1,5 @@
-// Package predictions writes the predictions of a model, block by block as rows are read: in the order of the rows, as text or as JSON lines.
+// Package predictions writes the predictions of a model block by block, in the order of the rows, as text or as JSON
+// lines, for `predict` and serve.
 //
 // The caller's duties, in order: NewWriter with the model's predictor; Names where text is to begin with the names of the fields; give Take to
 // data.Stream, which calls it on several goroutines; and ask Rows and Unknown when the stream has ended.

@@ -1,5 +1,5 @@
-// Command cover prints how many statements of each room 300 schedules of the simulation reach, and fails where that is less
-// than the room's floor in sim/testdata/floors.
+// Command cover measures how many statements of each package 300 schedules of the simulation reach, and fails below the
+// floors in sim/testdata/floors.
 //
 //	./dev cover [--missed]
 //

@@ -1,6 +1,6 @@
-// Package lab is the laboratory: it runs a training job on a simulated cluster, in virtual time. The protocol is the
-// real one: clients, lanes, the controller, and the rest of a node (package core/shell) are the step functions that run
-// in production, and messages between nodes are encoded and decoded as on the wire. The mathematics is real as well:
+// Package lab is the laboratory: it trains a real job on a simulated cluster, in virtual time. The protocol is the real
+// one: clients, lanes, the controller, and the rest of a node (package core/shell) are the step functions that run in
+// production, and messages between nodes are encoded and decoded as on the wire. The mathematics is real as well:
 // applications run unchanged, and the tables that come to node 0 at the end are a model. Processors, links and slow
 // machines are parameters.
 //

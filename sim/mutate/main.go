@@ -1,5 +1,5 @@
-// Command mutate measures tests: it makes small changes in a package, one at a time, and counts those that its tests or
-// short schedules of the simulation notice.
+// Command mutate measures tests: it makes small changes in a package, one at a time, and counts those that tests or
+// short schedules notice.
 //
 //	./dev mutate [--seed N] [--count N] [--files NAME,...] [--budget MINUTES] [--jobs N] PACKAGE...
 //

@@ -1,6 +1,5 @@
-// Package roofline holds kernels that move data and do nothing else: the fastest
-// that a kernel of package vec could be on the same slices. A benchmark runs
-// both and prints the ratio.
+// Package roofline has kernels that only move data: the highest speed that a kernel of package vec could have on the
+// same slices. A benchmark runs both and prints the ratio.
 //
 //	Read       the limit of SumSquares and AbsMax
 //	ReadTwo    the limit of Dot

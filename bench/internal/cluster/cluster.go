@@ -1,5 +1,5 @@
-// Package cluster runs a job in several processes of one machine, all of them the program of a benchmark, and has a job that does
-// nothing but exchange: what messages cost shows where tasks cost nothing.
+// Package cluster runs a benchmark's job in several processes of one machine, and has a job that only exchanges
+// messages. All processes run the program of the benchmark. Where tasks cost nothing, the job shows what messages cost.
 //
 // The caller's duties, in order: enter Role among the roles of its pair.Program, since the program may be started for a part of another's
 // job; Launch as many runs as it likes. Both get the same order, a text from which the program makes the same job.

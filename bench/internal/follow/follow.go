@@ -1,5 +1,5 @@
-// Package follow runs a command that prints its events as JSON lines, as `bellows train --json` does, and follows what it prints
-// until it ends or is killed.
+// Package follow runs a command that prints JSON lines, such as `bellows train --json`, and reads its events until it
+// ends or is killed.
 //
 // The caller's duties: Start a command, Await events or Rest, and Kill it in the end, whether it still runs or not. An error ends the
 // benchmark's command, as in package pair.

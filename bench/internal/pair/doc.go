@@ -1,5 +1,5 @@
-// Package pair measures two sides of a comparison in one run, turn by turn (A B A B ...), so that a claim is a ratio
-// and not a figure from another day.
+// Package pair measures two sides of a comparison in one run, in turns (A B A B ...), so that a result is a ratio and
+// does not depend on the day.
 //
 // The caller's duties, in order:
 //

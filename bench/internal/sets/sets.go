@@ -1,4 +1,4 @@
-// Package sets finds the data of a benchmark in a folder that the user names, or makes some from a seed.
+// Package sets finds the data sets of a benchmark in a folder that the user names, or makes some from a seed.
 //
 // The caller's duties, in order: open a Shelf with the folder (or an empty string), ask it for a set by name, print the
 // set's Origin, and close the Shelf, which removes what it wrote. An error ends the command, as in package pair.

@@ -1,5 +1,5 @@
-// Package trial runs an application on a set as the command line would, embedded in this process, and counts what a
-// benchmark wants to know: items, tasks, allocations, both clocks.
+// Package trial trains an application on a set within a benchmark's process, and counts items, tasks, allocations, wall
+// time and processor time.
 //
 // The caller's duties: fill in a Setup, call Train for one run or Side for turns of a comparison. An error ends the command, as in
 // package pair.

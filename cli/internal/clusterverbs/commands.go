@@ -1,5 +1,5 @@
-// Package clusterverbs is the commands of a local cluster: up, down, join, submit, jobs, scale, drain, and what `train
-// --cluster` does where it was called. Those that are a cluster's own processes are hidden.
+// Package clusterverbs has the commands of a local cluster: up, down, join, submit, jobs, scale, drain, and the
+// caller's side of `train --cluster`. Those that are a cluster's own processes are hidden.
 //
 // Its caller puts Commands below the root of the program. Submit hands a training command to a cluster; ClusterStatus
 // is what status shows of it.

@@ -1,5 +1,5 @@
-// Package line is the command line: where flags come from, what a word that names nothing probably meant, how help is
-// laid out, and which code a command ends with. It knows no command and no application.
+// Package line parses the command line: flags and their sources, suggestions for unknown words, the layout of help, and
+// exit codes. It knows no command and no application.
 //
 // Its caller, in order: builds commands with Choose, Exactly and AtLeastOne; calls Lay on the root, when the tree is whole;
 // calls Fill before a command runs; and ends the process with the ExitCode of the KindOf its error.

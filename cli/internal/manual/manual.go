@@ -1,5 +1,5 @@
-// Package manual prints help in two lengths: `COMMAND --help` has one line for each flag and setting, and `help NAME`
-// explains a command, an application, a setting or a flag in full.
+// Package manual prints help in two lengths: one line for each flag and setting (`COMMAND --help`), or a full
+// explanation (`help NAME`). `help NAME` explains a command, an application, a setting or a flag.
 //
 // Its caller, in order: builds the tree of commands; calls Install with the applications whose settings the commands
 // take; and runs the tree. The explanation of a setting is app.Setting.Details, that of a command is its annotation

@@ -1,4 +1,4 @@
-// Package models is the commands that look at saved models: show, diff and export below `model`.
+// Package models has the commands `model show`, `model diff` and `model export`, which look at saved models.
 //
 // The caller puts Command below the root of the program, and says which application a model is of. A command opens models as all others do, every byte
 // checked, and has the application check its parts before it believes them.

@@ -1,6 +1,6 @@
 //go:build linux
 
-// Command pictures makes the pictures of README.md from a real run: it builds bellows, writes ratings made from a seed,
+// Command pictures makes the pictures of README.md from a real run. It builds bellows, writes ratings made from a seed,
 // and trains on them in a terminal of its own. It draws the screen of the terminal as an animated SVG. The curves next
 // to it are of the same run.
 //

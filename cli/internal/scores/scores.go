@@ -1,4 +1,5 @@
-// Package scores asks a model how well it does on labelled rows, and shows what it says of classes.
+// Package scores measures how well a model does on labelled rows, for `eval`, and prints figures and confusions of
+// classes.
 //
 // The caller's duties, in order: Begin and give Take to data.Stream, or where there is nothing to begin Examine all rows; make Classes of what is
 // said; Print them below the metrics, which are the caller's to show.

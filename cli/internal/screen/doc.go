@@ -1,5 +1,6 @@
-// Package screen is what a command writes: data on one stream and talk on the other, JSON lines instead of data if asked for,
-// the table of a training run, and an error with its cause last.
+// Package screen writes a command's output: data, messages, the table of a training run, the live line, JSON lines, and
+// errors. Data go to one stream and messages to the other. With --json, JSON lines replace data. An error comes last,
+// with its cause.
 //
 // The duties of a training command, in order: Table.Begin before it reads anything; Headline when it knows what it will do;
 // Start and End around the training, with Add for each epoch and Sentence for what else happens; Close.

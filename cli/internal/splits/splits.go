@@ -1,5 +1,5 @@
-// Package splits is the cache of parsed inputs as the command line has it: the flag that says where it is, and the commands that show and clear it. What
-// lies in it is package data's, and what may stay is package cache's.
+// Package splits has the flag --cache and the commands that show and clear the cache of parsed inputs. Its
+// content is package data's; package cache decides what may stay.
 //
 // The caller of a command that reads data declares the Flag, refuses by Check a folder that can be none, and gives the Folder to package data.
 //

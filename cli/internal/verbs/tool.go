@@ -1,5 +1,5 @@
-// Package verbs is the commands of a program that trains applications, one file a verb: train and demo, eval, predict, the
-// verbs that applications add, model, bench, doctor, version, schema.
+// Package verbs has the commands of a program that trains applications, one file for each: train, demo, eval, predict,
+// model, bench, doctor and others. The others are the verbs that applications add, version and schema.
 //
 // Its caller makes a Tool with New and puts its Commands below the root of the program. A command reports on the
 // console's data stream and returns an error, which the caller shows.

@@ -1,5 +1,5 @@
-// Package watch lets other processes observe a running job: a training command posts its board, and the commands status
-// and top read those of all jobs of the user.
+// Package watch shows running jobs of this user on the screen: the commands `status` and `top`, and the board that a
+// training command posts for them.
 //
 // The duties of a training command, in order:
 //

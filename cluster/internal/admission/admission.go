@@ -1,4 +1,4 @@
-// Package admission bounds how many callers a server has at once, so that no kind of caller takes the room of another one.
+// Package admission limits the callers that a server has at once, by kind, so that one kind leaves room for the others.
 //
 // The caller's duties, in order:
 //

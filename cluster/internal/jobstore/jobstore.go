@@ -1,4 +1,4 @@
-// Package jobstore encodes the jobs of a cluster as the registry has them, for the manager that follows.
+// Package jobstore encodes a cluster's jobs for the registry, so that the next manager can continue with them.
 //
 // A job has two entries: its Command, which is written once, and a Job, which is written again when it changes. The
 // caller writes the command first, and deletes it last, so that no job is without one. Decode and TakeCommand read

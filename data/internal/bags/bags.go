@@ -1,4 +1,5 @@
-// Package bags joins documents as bags of words.
+// Package bags collects documents as word counts: it adds tokens or entries, merges documents, and drops rare, frequent
+// and stop words.
 //
 // The caller's duties, in order: New; then for each document Add with its tokens in any order, or Open and then Put for
 // each entry; then Sort, which finds words that a document has twice; then Prune, or Renumber into another vocabulary.

@@ -1,4 +1,4 @@
-// Package columnfile stores the columns of a set, and lists of names, as Arrow IPC files that map into memory.
+// Package columnfile writes and maps into memory the columns of a cached set, and lists of names, as Arrow IPC files.
 //
 // The caller's duties, in order:
 //

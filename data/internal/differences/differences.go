@@ -1,4 +1,4 @@
-// Package differences takes differences of decimal numbers as they are written, before they are rounded. It serves
+// Package differences subtracts decimal numbers as they are written, before they are rounded to floats. It serves
 // numbers with more digits than a 64-bit float has: nanoseconds since 1970, hashes, decimals of twenty digits.
 //
 // The caller parses the field as a number first, and passes only fields that were accepted. Less and Since then return

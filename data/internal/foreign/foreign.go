@@ -1,6 +1,6 @@
-// Package foreign recognises forms of data that bellows does not read, so that they are refused by name: containers and
-// programs by their first bytes, texts by their first line, remote files by their address, and data after the end of a
-// gzip stream.
+// Package foreign recognises forms of data that bellows does not read, so that errors can name them. It knows
+// containers and programs by their first bytes, texts by their first line, remote files by their address, and data
+// after the end of a gzip stream.
 //
 // The caller asks in this order: Remote for a name, Container for a stream's first bytes, Text for its first line.
 // Members reads gzip files.

@@ -1,4 +1,5 @@
-// Package frames reads columnar files with typed columns: Parquet, and Arrow's IPC files and streams.
+// Package frames reads columnar files with typed columns as rows of a table: Parquet (by data/internal/parquet), and
+// Arrow's IPC files and streams.
 //
 // The caller's duties, in order:
 //

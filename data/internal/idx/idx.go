@@ -1,4 +1,4 @@
-// Package idx reads arrays of IDX files (the MNIST page of LeCun, Cortes and Burges).
+// Package idx reads arrays of IDX files, the format of MNIST (the page of LeCun, Cortes and Burges).
 //
 // The caller's duties, in order: check a file's first bytes with HasMagic, or its name with Named; Open it within limits,
 // take its rows with Batch, and call End. LabelNames returns the possible label files of images.

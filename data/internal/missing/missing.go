@@ -1,4 +1,4 @@
-// Package missing decides which fields stand for a missing value.
+// Package missing decides which fields stand for a missing value (empty, NA, null and others).
 //
 // A Rule is made once for an input, by New or Old, and shared by all goroutines that parse it. A nil *Rule is the
 // default rule. A parser calls Number, Text or ID, by the kind of the field.

@@ -1,6 +1,5 @@
-// Package notation recognizes numbers that are not plain decimals: with a percent sign, a currency, thousands
-// separators, other digits, or
-// invisible characters.
+// Package notation recognizes numbers that are not plain decimals: with percent signs, currencies, thousands
+// separators, or other digits. It also recognizes numbers with invisible characters.
 //
 // The package reads no such number for its caller. A sign such as % may change the value, so a person decides.
 package notation

@@ -1,5 +1,5 @@
-// Package origins chooses what columns far from 0 are counted from, so that 32-bit floats hold what tells their rows
-// apart: milliseconds since 1970, survey coordinates, prices in cents.
+// Package origins chooses the origin of columns that lie far from 0, so that differences between rows fit into 32-bit
+// floats. Examples are milliseconds since 1970, survey coordinates, and prices in cents.
 //
 // The caller's duties, in order: Add values of the first rows to a Sample of each column; ask Choose; read the values
 // less the origin, by the difference in 64 bits.

@@ -1,4 +1,5 @@
-// Package parquet reads the columns of Parquet files: values as they are in the file, for whatever the schema says that they mean.
+// Package parquet decodes the columns of Parquet files: pages, encodings and compression; data/internal/frames makes
+// rows of them. Values are as they are in the file, whatever the schema says that they mean.
 //
 // The caller's duties, in order:
 //

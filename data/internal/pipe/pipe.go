@@ -1,4 +1,4 @@
-// Package pipe reads inputs that may block for ever, so that the reader can still return.
+// Package pipe reads inputs that may block for ever (pipes, terminals), so that a cancelled read can still return.
 //
 // The caller gives New a function that opens the input, calls Read, and calls Close. The package cannot interrupt a
 // blocked system call: the call continues until data arrives or the process ends.

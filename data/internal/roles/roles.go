@@ -1,4 +1,4 @@
-// Package roles finds the user, the item and the rating among the columns of a first line.
+// Package roles finds the columns of the user, the item and the rating by the names in the first line of a file.
 //
 // The caller's duties, in order: fill in a Finder; call Options, and treat the line as a header if Options or
 // LooksNamed returns true; then Named for a header, Usual for any other line; At has the positions of the three, and

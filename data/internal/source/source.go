@@ -1,4 +1,5 @@
-// Package source finds the inputs of a read and returns their bytes, decompressed and within limits.
+// Package source opens the inputs of a read (files, globs, standard input) and returns their bytes, decompressed and
+// within limits.
 //
 // The caller's duties, in order: Expand the names of the command with Places; Open each Input; inspect the stream's
 // Head, read, and Close it. Errors are *lines.Error.

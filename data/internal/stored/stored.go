@@ -1,4 +1,5 @@
-// Package stored keeps the columns of a read in an entry of the cache: Arrow files with a manifest, complete or absent.
+// Package stored writes and reads one entry of the cache of parsed inputs: Arrow files with a manifest, complete or
+// absent.
 //
 // The caller's duties, in order: make a Slot from everything that decides the result of the read; Open it, and Close
 // the contents when their columns are not used any more; otherwise read, and Store the result. The meaning of the

@@ -1,5 +1,4 @@
-// Package report ends an experiment: it writes a file of figures and pictures of them, and prints lines for people
-// meanwhile.
+// Package report writes the results of an experiment: a file of figures, pictures, and lines for people while it runs.
 //
 // The caller's duties, in order: Play the role of a process that the experiment started, if it starts any; define the
 // experiment's own flags, and let Main run it with its Run; Say what happens; return the figures and pictures, which

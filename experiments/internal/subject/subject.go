@@ -1,4 +1,5 @@
-// Package subject is what experiments train: an Order says which job, so that one process can tell another to make the same.
+// Package subject makes the jobs that experiments train: an Order says which, so that one process can tell another to
+// make the same.
 //
 // The caller's duty: Make a job for every run, since a run uses it up.
 //

@@ -1,5 +1,5 @@
-// Package blobtest is the suite that every store of blobs must pass. The test of an implementation calls Run with a
-// function that makes an empty store.
+// Package blobtest is the test suite that every store of blobs must pass. The test of an implementation calls Run with
+// a function that makes an empty store.
 //
 // The suite asks for nothing that a bucket in the cloud could not do: it never changes a blob in place, relies on no
 // folders, and lets a Reader of a replaced blob fail.

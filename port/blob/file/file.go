@@ -1,4 +1,4 @@
-// Package file is the blob port over a folder of the file system: a blob is the file of its name below it.
+// Package file stores blobs in a folder of the file system: a blob is the file of its name below it.
 //
 // Open a Store by a URI such as file:///home/me/bellows, or by At with the folder's path; it is made with the first
 // blob. Replace is for callers with one file to write, and no store.

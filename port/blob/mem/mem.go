@@ -1,4 +1,4 @@
-// Package mem is the blob port's fake: blobs in memory, gone with the process.
+// Package mem stores blobs in memory, for tests: they are gone with the process.
 //
 // Make a Store by New, or by a URI with Open, which gives each URI a store of its own. Most bounds its content, so that
 // a caller's test may see a full store; Fail lets it see any other error.

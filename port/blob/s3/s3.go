@@ -1,5 +1,5 @@
-// Package s3 is the blob port over a bucket of Amazon's S3, or of a compatible service: a blob is the object of its
-// name below a prefix.
+// Package s3 stores blobs in a bucket of Amazon's S3, or of a compatible service: a blob is the object of its name
+// below a prefix.
 //
 // Open a Store by a URI such as s3://bucket/prefix. A query after it may set
 //

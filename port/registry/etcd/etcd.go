@@ -1,4 +1,4 @@
-// Package etcd is the registry port over an etcd cluster, of one member or of several.
+// Package etcd is the registry in an etcd cluster, of one member or of several.
 //
 // Open a client with Config. A member that goes is unseen but for the time that it takes: reads are asked again of another one until Config.Within is over; so is what was not sent. What
 // was sent and not answered is an error of kind Unavailable, and registry.Settle finds out what became of it.

@@ -1,4 +1,4 @@
-// Package file is the registry port over a folder of this machine, for the clients of one process: what a cluster's manager keeps.
+// Package file is the registry in a folder of this machine, for the clients of one process: the manager of a cluster.
 //
 // Open the folder, which no other process may have open, make clients with Store.Client, and close the Store last. Each Put or Delete is in a log on disk, synced, before it returns and before any client
 // sees it. A process that dies loses nothing that was acknowledged; a record that it wrote in part is removed by the next Open.

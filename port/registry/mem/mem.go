@@ -1,4 +1,4 @@
-// Package mem is the registry port's fake, and the registry of one process: in memory, gone with it.
+// Package mem is the registry in memory, for tests and for clusters of one process: it is gone with the process.
 //
 // Make a Store by New and give each user a client of its own with Open. HistoryMost bounds how far watches may lag.
 // Fail and Lose let a caller's test see errors before a step, and answers that are lost after it.

@@ -1,4 +1,5 @@
-// Package registrytest is what every registry must do, as one suite. The test of an implementation calls Run with a function that makes an empty registry.
+// Package registrytest is the test suite that every registry must pass. The test of an implementation calls Run with a
+// function that makes an empty registry.
 //
 // The suite waits for events and never for time, but for the end of leases; where the machine stalls for longer than a lease it tries again.
 package registrytest

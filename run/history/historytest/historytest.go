@@ -1,4 +1,4 @@
-// Package historytest writes event logs of runs for tests, as a training command would write them.
+// Package historytest writes event logs of runs for tests, like those of a training command.
 //
 // The caller makes a list of events with Events, changes it if the test wants that, and makes the lines of the log with Lines.
 package historytest

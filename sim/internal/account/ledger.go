@@ -1,5 +1,6 @@
-// Package account keeps accounts of a job from its messages and turns alone: a Ledger of row deltas and leases, a
-// History of which lane owned which partition, and the Places of tasks in a node's compute slots.
+// Package account recomputes from a simulated job's messages its row deltas and leases, the owners of partitions, and
+// the places of tasks. A Ledger has the row deltas and leases, a History which lane owned which partition, and Places
+// the tasks in a node's compute slots.
 //
 // Tell a Ledger of every push that leaves (Sent) and of what comes to lanes and leaves them, in the order in which it
 // happens; hold what actors say of themselves at the end against its sums. It shares no code with the core, and refuses to

@@ -1,5 +1,5 @@
-// Package admission checks how nodes join a simulated job (E2): one at a time, with one outcome for each, and without a trace of a
-// node that does not take part.
+// Package admission checks how nodes join a simulated job (E2): one at a time, with one outcome for each, and no trace
+// of a node that stays out.
 //
 // Call a Watch at the steps of an admission that node 0 takes. The
 // package refuses to start nodes.

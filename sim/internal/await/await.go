@@ -1,4 +1,4 @@
-// Package await is the waits that must be named when they last (P8), as the simulation checks them.
+// Package await checks that long waits of a simulated job are named (P8): it lists what each actor waits for.
 //
 // Tell a Watch at each tick of node 0 what it waits for (See), and what it says (Hear). The package refuses to know how actors come to
 // wait.

@@ -1,5 +1,5 @@
-// Package coverage is the set of events that a schedule has brought about, of those that it may or may not bring about. Each must come
-// about in some schedules for the checks to mean anything.
+// Package coverage records which events a schedule has caused, out of the list of those that some schedules must cause.
+// Each must come about in some schedules for the checks to mean anything.
 //
 // Call Hit where an event comes about, with its name: a literal in kebab-case. The source is the list of all events
 // (sim's TestSchedules reads it), so that a new one is named where it comes about and nowhere else. Events that come about

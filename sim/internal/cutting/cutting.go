@@ -1,6 +1,7 @@
-// Package cutting plays the part of the shells in cuts of a job (package checkpoint), in memory: it begins cuts, takes
-// the pieces of partitions one after the other at any moment of the job, and keeps the images that they make. It
-// compares each partition with the model at the cut's record as soon as it is complete.
+// Package cutting takes checkpoints of a simulated job in place of its shells, at any moment, and compares them with
+// the model. It begins cuts (package checkpoint), takes the pieces of partitions one after the other in memory, and
+// keeps the images that they make. It compares each partition with the model at the cut's record as soon as it is
+// complete.
 //
 // Tell Shells of the time (Tick), of the news of lanes (Hear) and of the controller's (Done). It refuses to look at
 // anything that an archive would not be given.

@@ -1,5 +1,5 @@
-// Package driver has the drivers of the simulation's jobs: each dispatches every split's clocks once, in an order that
-// the schedule decides, and checks the completions that it receives.
+// Package driver has the drivers of simulated jobs: each dispatches the clocks of all splits once, in a random order,
+// and checks the completions. The schedule decides the order.
 //
 // Give a Driver to the controller of each attempt of a job. Some orders are its own; for others train.Clocks and
 // train.Rounds dispatch, the drivers that applications use, and it observes. The package refuses to know what tasks do.

@@ -1,5 +1,4 @@
-// Package failover keeps what a simulated job knows of its controllers, and checks what lanes report to a controller that follows
-// another.
+// Package failover follows the controllers of a simulated job, and checks what lanes report to a new one.
 //
 // The simulation throws controllers away and makes others; a Watch sees what they send and receive, and says from what the next
 // one begins. The package refuses to know how a controller is lost.

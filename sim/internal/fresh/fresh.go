@@ -1,5 +1,5 @@
-// Package fresh is the checker that a process has which begins to lead a job that runs: it knows the job as the controller before was saved, and judges what lanes answer
-// its own.
+// Package fresh checks what lanes answer to a process that begins to lead a simulated job, as that process does
+// (package validate). Its checker knows the job as the controller before was saved.
 package fresh
 
 import (

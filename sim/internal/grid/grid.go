@@ -1,6 +1,6 @@
-// Package grid lists the deaths that the simulation plays one by one: in each step of everything that changes while a
-// job runs, each role dies before the first message of the step, in its midst, and after its last message. Every cell
-// is filled, or Cannot gives the reason why it cannot be.
+// Package grid lists the deaths that the simulation plays one by one: each role, in each step of each change of a
+// running job. A role dies before the first message of the step, in its midst, or after its last message. Every cell is
+// filled, or Cannot gives the reason why it cannot be.
 //
 // A caller begins a change, lets a Watch see every message that is posted and taken, and carries out the death when the
 // Watch reports its moment. Chance decides only what else the job does meanwhile. The package refuses to know how

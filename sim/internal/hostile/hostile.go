@@ -1,5 +1,5 @@
-// Package hostile makes messages that a broken peer of a job would send: messages of sound peers, changed a little,
-// which the codec still takes.
+// Package hostile makes the messages of a broken peer: messages of sound peers, changed a little, which the codec still
+// takes.
 //
 // A Memory keeps a few messages of each kind that is posted: Draw makes the next one. The result is like a sound message
 // in all but a little, so that it passes most checks before it meets the one that refuses it. The package refuses to know what is

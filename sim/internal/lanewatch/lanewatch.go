@@ -1,5 +1,5 @@
-// Package lanewatch keeps what the lanes of a simulated job have been sent, and checks that they serve no node that was declared
-// lost (P11).
+// Package lanewatch records what the lanes of a simulated job were sent, and checks that they serve no node that was
+// declared lost (P11).
 //
 // Add a lane to the Watch when it is made. Other observers look up what a lane knows. The package refuses to ask a lane what it
 // believes, but for the number of records that it has applied.

@@ -1,4 +1,4 @@
-// Package mailbox holds the mail of an actor of the simulation until the actor takes it.
+// Package mailbox holds the messages for an actor of the simulation until the actor takes them.
 //
 // An actor takes all its mail at once, a moment after the first message has arrived, so that batches have one message or many, as
 // in production; messages of one sender keep their order. Every message has a digest from when it was posted. Some digests are

@@ -1,4 +1,5 @@
-// Package mirrors repeats the changes of every partition in its own store, by the partition's log.
+// Package mirrors repeats the changes of every partition in a second store, from the partition's log, and compares the
+// two.
 package mirrors
 
 import (

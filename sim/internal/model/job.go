@@ -1,5 +1,5 @@
-// Package model is what the jobs of the simulation compute, in the plainest way: pure functions of (split, clock), and the state that
-// a list of recorded commits makes of them.
+// Package model computes in the plainest way what a simulated job must compute: the state that a list of commits makes.
+// Its functions of (split, clock) are pure.
 //
 // Take a Job, run it, and give an Oracle every record in the order of its number; then ask it what any table holds after any
 // commit. The package shares no code with the core, and refuses records that count a unit twice or out of order.

@@ -1,5 +1,5 @@
-// Package moves follows partitions that move to other lanes, by messages alone: the owner of each partition after every
-// record, the progress of each move, and the place of state that is on its way.
+// Package moves follows by messages the partitions of a simulated job that move to other lanes: owner, progress, and
+// where the state is. The owner of each partition is known after every record.
 //
 // The fields with functions are called at the moments that they name, so that something can happen to a move at each of its
 // steps. The package refuses to ask for moves.

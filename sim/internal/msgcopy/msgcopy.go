@@ -1,5 +1,4 @@
-// Package msgcopy has messages as they travel between nodes of the simulation: copied by their codec, and hashed as
-// they would be written, so that a change on the way shows.
+// Package msgcopy copies messages of the simulation by their codec, and hashes them, so that a change on the way shows.
 //
 // Copy a message where it arrives; compare Digest where it was sent and where it is taken; Describe it for a reader of
 // traces. The package knows no kind of message: it copies and compares what the codec carries, and nothing else. A

@@ -1,5 +1,5 @@
-// Package nodestate keeps what has become of each node of a simulated job: whether its process runs, and whether the job may lose
-// it for what was injected.
+// Package nodestate records the state of each node of a simulated job: whether its process runs, and whether the job
+// may lose it. An injected fault decides that.
 //
 // The simulation sets the fields, a Watch those that follow from messages; checkers read them. The package refuses to know how a
 // node stops.

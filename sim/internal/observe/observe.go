@@ -1,4 +1,5 @@
-// Package observe tells observers what happens in a simulated job: each of them only what it has a method for.
+// Package observe passes the events of a simulated job to observers: to each of them only those for which it has a
+// method.
 //
 // Add all observers to a List before the job begins, in the order in which they are to be called. The job then calls the List for
 // every event. An observer learns of the job by these events alone, and it may ask other observers that it was made with. The

@@ -1,5 +1,5 @@
-// Package planting finds in the source what only planted bugs do: an ordinary build does not contain it, so neither coverage
-// nor mutants count it.
+// Package planting finds code that only planted bugs run, so that neither coverage nor mutants count it. An ordinary
+// build does not contain such code.
 package planting
 
 import (

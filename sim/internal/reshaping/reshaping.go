@@ -1,6 +1,6 @@
-// Package reshaping drives a simulated job by the machine of policy/reshape, as package node/elastic does in production: it carries
-// out each Op by the same commands, each in separate events, and reports how it ended. It checks every Op that the machine begins
-// and every answer that it gives.
+// Package reshaping resizes a simulated job by policy/reshape, as node/elastic does in production. It carries out each
+// Op by the same commands, each in separate events, and reports how it ended. It checks every Op that the machine
+// begins and every answer that it gives.
 //
 // Make a Shaper for each controller: a controller's plans are lost with it. Ask it, Tick it, and Look at the end of every step of the
 // controller. Report with Superseded the moves that operators ask for. The package refuses to decide on shapes.

@@ -1,4 +1,4 @@
-// Package schedule draws from a seed: the job, which node hosts what, how the links misbehave, which faults are
+// Package schedule draws from a seed what a simulated job is: its nodes and roles, link faults, and which faults are
 // injected and when.
 //
 // New makes the schedule of a seed; DrawLife draws again for the next attempt while the job runs. Later decisions come

@@ -1,4 +1,4 @@
-// Package stages counts for every node of a simulated job what keeps its client in a stage of the protocol.
+// Package stages records for every node of a simulated job what keeps its client in a stage of the protocol.
 //
 // Add a node before its first message, and ask IsIn. Call Enter and Leave for stages that no message shows. The package refuses
 // to know the stages of the job as a whole: its end, the collection of its state, and its beginning.

@@ -1,4 +1,5 @@
-// Package steps has the steps of the simulation's tasks: reads, changes and leases of rows, one after the other.
+// Package steps draws and runs the steps of the simulation's tasks: reads, changes and leases of rows, one after the
+// other.
 //
 // Make a Life for an attempt of a job and draw a Script of it for each task that runs; take its steps until it is over,
 // then check what it leased (CheckSlabs). The witness sees what a task reads and reports what it should not see. The

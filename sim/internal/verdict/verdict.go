@@ -1,5 +1,5 @@
-// Package verdict judges how a simulated job has ended: for a reason that was injected (P9), named before (P8), and with an account
-// of every row delta (the audit).
+// Package verdict judges the end of a simulated job: the reason was injected (P9) and named before (P8), and all row
+// deltas are accounted for. The account is the audit.
 //
 // Call Outcome when node 0 has its outcome, and the other functions at their events. The package refuses to look at
 // tables.

@@ -1,4 +1,5 @@
-// Package virtual is virtual time: a Queue of what happens when at the nodes of the simulation, and an Agenda of events of any type.
+// Package virtual has the virtual time of the simulation: a Queue of what happens when at the nodes, and an Agenda of
+// events of any type.
 //
 // Ask for events with After, from outside or from within an event; take them with Next, which moves the time on, and do them.
 // The package refuses to know where events happen: a caller skips those of a node that has crashed.

@@ -1,5 +1,5 @@
-// Package witness compares each read of the simulation's tasks with the model: nothing unrecorded, nothing missing that
-// must be there, and nothing older than what the same split has seen before.
+// Package witness compares each read of the simulation's tasks with the model: nothing unrecorded, missing, or older
+// than what the split saw before.
 //
 // Make a Witness for an attempt of a job, and from it a Task for each task that runs. Pass the Task its changes (Adds)
 // and its reads, row by row; pass versions of the blocks that rows come from to Block, slabs to Slab. The first

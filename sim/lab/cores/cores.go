@@ -1,4 +1,4 @@
-// Package cores shares the cores of a machine among jobs, in virtual time.
+// Package cores shares the cores of a machine of the laboratory among its computations, in virtual time.
 //
 // Without a Slice all jobs share the cores evenly and at once. With one, a core has one job at a time, as under a scheduler: a job
 // that others wait for gives way after a slice and queues again, and a Woken job, which handles messages, takes the core of the job

@@ -1,4 +1,4 @@
-// Package link carries frames between the machines of a laboratory, in virtual time.
+// Package link carries frames between the machines of the laboratory, in virtual time, by bandwidth and latency.
 //
 // A machine has an uplink and a downlink, each with a rate of its own, so that it sends and receives at the same time. All
 // connections of a machine share them. Two nodes have one connection in each direction. The code of

@@ -1,5 +1,6 @@
-// Package script describes what happens to a job of the laboratory besides its training: partitions and splits move;
-// nodes leave, die, are slow for a while or switch their role; and cuts, which save the job's state, are taken.
+// Package script describes events of a laboratory's job: moves, departures, deaths, slow nodes, switched roles and
+// cuts. Partitions and splits move; nodes leave, die, are slow for a while or switch their role; and cuts, which save
+// the job's state, are taken.
 //
 // Make events, or Parse them, and Check them against the numbers of nodes, splits and partitions of a job. The package
 // does not carry them out.

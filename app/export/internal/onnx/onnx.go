@@ -1,5 +1,5 @@
-// Package onnx writes graphs in the Open Neural Network Exchange format: the messages of onnx.proto, by the tags and
-// varints of protobuf, as far as our models need them.
+// Package onnx encodes graphs of the Open Neural Network Exchange format, for app/export. It writes the messages of
+// onnx.proto, by the tags and varints of protobuf, as far as our models need them.
 //
 // The caller's duties, in order: fill in a Graph of operators of version Opset and no other domain; Encode it.
 //

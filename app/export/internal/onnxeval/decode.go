@@ -1,5 +1,5 @@
-// Package onnxeval reads graphs of ONNX back and computes them, one plain loop an operator: what tests hold exported models against. The runtime that people
-// use is held against them by `./dev onnx`.
+// Package onnxeval reads ONNX graphs and computes them by one plain loop for each operator, so that tests can check
+// exported models. The runtime that people use is held against them by `./dev onnx`.
 //
 // The order of calls: Decode, then Run with a tensor for each input.
 //

@@ -1,5 +1,6 @@
-// Command peers trains models, exports them, and holds what other programs predict with the files against `bellows predict`: onnxruntime-web under Node,
-// LIBLINEAR's predict, LIBMF's mf-predict, NumPy. `./dev peers` calls it with what it installs. A program that is not there is left out, and named.
+// Command peers compares `bellows predict` with what other programs predict from exported models. It trains models and
+// exports them. The other programs are onnxruntime-web under Node, LIBLINEAR's predict, LIBMF's mf-predict, and NumPy.
+// `./dev peers` calls it with what it installs. A program that is not there is left out, and named.
 //
 // It ends with code 1 where one of them predicts another label, or a number that is further than 1e-5 from ours (above 1: than 1e-5 of it).
 package main

@@ -1,4 +1,4 @@
-// Package alias draws from discrete distributions by alias tables.
+// Package alias draws from discrete distributions by alias tables, for the Metropolis-Hastings sampler of app/lda.
 //
 // The caller adds tables one after the other to a list, and draws from the slots of one. A table is built in time that
 // is linear in its length, and a draw takes constant time. The package keeps no random numbers: the caller gives each

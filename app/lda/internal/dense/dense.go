@@ -1,4 +1,5 @@
-// Package dense draws topics of words that have many of them, from the full conditional:
+// Package dense draws topics of words that have many topics, for app/lda, with one kernel over all topics. The draw is
+// from the full conditional:
 //
 //	p(k) ∝ (n_dk+α_k)/(n_k+Vβ) · (n_kw+β),
 //

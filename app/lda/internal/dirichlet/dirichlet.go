@@ -1,4 +1,5 @@
-// Package dirichlet learns the weights of a Dirichlet distribution from the counts that it gave.
+// Package dirichlet estimates the weights of a Dirichlet distribution from counts: how likely each topic of app/lda is
+// in a document.
 //
 // The caller adds up Rising over all documents, topic by topic, and calls Learn for one step. The package refuses
 // nothing: without counts the weights stay as they are.

@@ -1,4 +1,4 @@
-// Package loss is the losses of a linear model as pure functions: what a row costs by its score, and the dual of that.
+// Package loss has the loss functions of app/linear: the cost of a row by its score, derivatives, and the dual.
 //
 // The dual of a loss φ of score a and target y is what its conjugate makes of a row's dual variable α: Dual(α) = -φ*(-α), the least of
 // φ(a) + α a over all a. Where α is at its best for the score a, it is -φ'(a). The objective of a run is the mean of φ over the rows plus what the

@@ -1,4 +1,4 @@
-// Package ranked says how good the first items of a user's ranking are.
+// Package ranked measures how good the first items of a user's ranking are: NDCG, precision and recall.
 //
 // The caller's duties, in order: Parse the name of a metric; Add each user; divide Sum by their number. The package knows no users and no items.
 package ranked

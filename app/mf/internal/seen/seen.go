@@ -1,6 +1,6 @@
-// Package seen encodes the items of each user: for each user in order their number, then the items ascending, each as
-// the difference from the previous one, the first as its index; all numbers are unsigned LEB128. A pair takes little
-// more than a byte.
+// Package seen encodes the list of items that each user has rated, for the saved models of app/mf. For each user in
+// order it writes their number, then the items ascending, each as the difference from the previous one, the first as
+// its index; all numbers are unsigned LEB128. A pair takes little more than a byte.
 //
 // Encode takes all pairs at once, an Encoder those of some users in order, whose texts the caller concatenates; both
 // give the same bytes. Open checks the bytes, and decodes items on request. The package refuses bytes that do not match

@@ -1,5 +1,6 @@
-// Package toplist finds the items with the highest scores: a Top keeps the best of those that it is offered, and a
-// Ranker ranks all items for many users and reports the ranks of the relevant ones.
+// Package toplist finds the items with the highest scores for a user of app/mf (Top), and the ranks of given items
+// (Ranker). A Top keeps the best of the items that it is offered. A Ranker ranks all items for many users, and reports
+// the ranks of the relevant ones.
 //
 // The caller of a Ranker gives factors as rows of one matrix for users and one for items, and users whose lists ascend;
 // it gets each user in order. The package knows no ids and no metrics.

@@ -1,4 +1,5 @@
-// Package checkpoint shows what it costs that a job is saved while it runs, and what that gives back when the job is killed.
+// Package checkpoint measures the cost of checkpoints of a running job, and the work that they save when the job is
+// killed.
 //
 // It makes its data and builds the program. Everything is written below the folder for temporary files (TMPDIR), whose disk is what it measures.
 package checkpoint

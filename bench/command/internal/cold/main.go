@@ -1,5 +1,5 @@
-// Package cold shows what a user waits for: `bellows train mf` from a text file that nothing has parsed yet to the model on the disk, as a whole
-// command, with its peak of memory, compared with LIBMF and compared with another build of bellows.
+// Package cold measures `bellows train mf` as a whole command, from an unparsed text file to the model on disk: time
+// and peak memory. It compares it with LIBMF and with another build of bellows.
 //
 // It builds the command itself. LIBMF's mf-train is named by --libmf, the other build by --before. The file is made from a seed, and both sides
 // read the same one; parsed inputs are stored in a folder that each turn begins without. Peaks are those that the system keeps of each process;

@@ -1,5 +1,5 @@
-// Package memory shows what the processes of a job need together compared with one process: `bellows train --processes
-// 4` of each application, from parsed inputs that are stored already, on data of a size that matters.
+// Package memory measures the memory of `bellows train --processes 4` over all processes, compared with one process. It
+// trains each application from parsed inputs that are stored already, on data of a size that matters.
 //
 // It builds the command and makes the data from a seed. While a job runs, what each of its processes has in memory is
 // read from /proc every few milliseconds, all of them one after the other. A page that several processes share, of a

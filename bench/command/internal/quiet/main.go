@@ -1,5 +1,5 @@
-// Package quiet shows what a job in which nothing changes pays for what has come since another build: bench/protocol --only clock, bench/system and `bellows train mlr --processes N` of this
-// tree compared with those of another, in turns.
+// Package quiet compares the speed of jobs without changes or faults between this build and another one. It runs
+// bench/protocol --only clock, bench/system and `bellows train mlr --processes N` of both trees, in turns.
 //
 // It builds both, the other one from a checkout that --before names, with the other's own defaults. Each turn runs this build, the other one, and this one again: the ratio of the last to the first is
 // what the machine does by itself. What counts is the upper end of the interval in which the median of the ratios lies in 95 of 100 cases; for that there are to be 15

@@ -1,5 +1,5 @@
-// Package resume kills runs of `bellows` with signal 9 at moments that a seed draws, repeats the same command until the
-// run is over, and refuses a model that differs from that of an undisturbed run, bit for bit.
+// Package resume kills runs of `bellows` at random moments, resumes them, and checks that the model has the bits of an
+// undisturbed run. It sends signal 9 at moments that a seed draws, and repeats the same command until the run is over.
 //
 // It builds the program and trains the demonstrations of mf, mlr and lda, every other run in several processes. The
 // victim is also drawn: the command itself, which with its processes is the whole job, or one of the processes. The

@@ -1,5 +1,6 @@
-// Package start shows what a newcomer waits for: the first byte of `bellows`, the size of the binary, and the time from a
-// clone to the first line of a loss table with an empty build cache.
+// Package start measures what a newcomer waits for: the start of `bellows`, the size of the binary, and the build of a
+// fresh clone. The first is the time to the first byte; the last is the time from a clone to the first line of a loss
+// table with an empty build cache.
 //
 // It needs Go and git, and the modules of go.mod in Go's module cache or a proxy to get them from. It clones the
 // repository that it is run in: changes that are not committed are not measured. The clone is part of --full alone.

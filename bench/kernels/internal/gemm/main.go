@@ -1,4 +1,4 @@
-// Package gemm holds the matrix products of package vec against OpenBLAS, both on one thread.
+// Package gemm compares the matrix products of package vec with OpenBLAS, both on one thread.
 //
 // It needs gcc and Debian's libopenblas-dev: a small C program, embedded here, is compiled into a temporary folder and
 // runs as a child. Without them it prints our figures alone.

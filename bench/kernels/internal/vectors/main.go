@@ -1,5 +1,6 @@
-// Package vectors holds the kernels of package vec against the machine: the streaming ones against loops that only load
-// and store the same bytes, exp, log and sigmoid against package math.
+// Package vectors compares the vector kernels of package vec with the machine's bandwidth and with package math.
+// Streaming kernels run against loops that only load and store the same bytes; exp, log and sigmoid run against package
+// math.
 //
 // It needs no peer and no data.
 package vectors

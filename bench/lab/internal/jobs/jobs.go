@@ -1,4 +1,5 @@
-// Package jobs has the jobs of bench/lab: an Order selects one, so that one process can tell another to make the same.
+// Package jobs makes the jobs of bench/lab: an Order selects one, so that one process can tell another to make the
+// same.
 //
 // The caller's duty: Make a job for every run, since a run uses it up.
 //

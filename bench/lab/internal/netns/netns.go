@@ -1,5 +1,6 @@
-// Package netns gives each node of a job on this machine a network namespace and a link of its own: an uplink and a
-// downlink with a rate each, limited by token buckets of the system (tc-tbf(8)).
+// Package netns gives each node of a real job on this machine a network namespace and a link with limited rates, to
+// check the laboratory. A link has an uplink and a downlink with a rate each, limited by token buckets of the system
+// (tc-tbf(8)).
 //
 // The caller's duties, in order:
 //

@@ -1,4 +1,4 @@
-// Package validation holds the laboratory against real processes of this machine, one kind of event at a time: links,
+// Package validation compares the laboratory with real processes of this machine, one kind of event at a time: links,
 // slow nodes, moves, deaths, cuts.
 //
 // Each kind is a Case. A turn makes two real runs, a plain one and one with a change. The costs of a task are fitted

@@ -1,5 +1,6 @@
-// Package implicit holds matrix factorisation of pairs without ratings against LIBMF's Bayesian personalised ranking: 20 % of the pairs are held
-// out by hash, and NDCG@10 of all items that a user had not in the rest is the mean over users.
+// Package implicit compares matrix factorisation of pairs without ratings with LIBMF's Bayesian personalised ranking.
+// 20 % of the pairs are held out by hash. The figure is NDCG@10 of all items that a user had not in the rest, as the
+// mean over users.
 //
 // Ours runs with its defaults. LIBMF's settings are those of a grid that are best on a tenth of the first seed's training pairs, and then it is trained on all of
 // them. With --choose it shows what our own two defaults were chosen by: other sets, and training pairs that are held out.

@@ -1,4 +1,5 @@
-// Package ratings holds matrix factorisation against LIBMF: ratings per second at rank 32, and the error on held-out ratings.
+// Package ratings compares matrix factorisation of ratings with LIBMF: ratings per second at rank 32, and the error on
+// held-out ratings.
 //
 // It needs a built mf-train of LIBMF, named by --libmf; without one it prints recorded figures as such, and no ratio.
 // Data are ml-1m-liked, jester1 and ml-100k.ua below --data; without --data, ratings made from a seed.

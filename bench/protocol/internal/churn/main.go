@@ -1,5 +1,6 @@
-// Package churn changes the shape of jobs for a while, as a seed decides, and shows that nothing comes of it: nodes come and leave, splits and
-// partitions move, roles are switched and drains have notices, in processes of this machine, while mf, mlr and lda train one after the other.
+// Package churn changes the shape of real jobs for a while, as a seed decides, and checks that their results do not
+// change. Nodes come and leave, splits and partitions move, roles are switched and drains have notices, in processes of
+// this machine, while mf, mlr and lda train one after the other.
 //
 // Each job's model must be that of one process, bit for bit; its audit exact; each item visited once in each epoch; and when it is over no process of it
 // may be left, nor a goroutine, nor a descriptor of the process that leads, whose memory must not grow. One JSON object says what was done. It ends with an

@@ -1,5 +1,6 @@
-// Package clock shows what one BSP clock costs: every split reads all rows of a table of 31 KB, the size of a softmax
-// model of MNIST, and changes all of them; in one process, and in several that are joined by Unix sockets or TCP.
+// Package clock measures one BSP clock, in which every split reads and changes all rows of a small table, in one
+// process and in several. The table has 31 KB, the size of a softmax model of MNIST. Several processes are joined by
+// Unix sockets or TCP.
 //
 // It needs no peer; Bösen's recorded figure is one clock of its softmax application between two processes of one machine.
 package clock

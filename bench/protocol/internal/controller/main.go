@@ -1,5 +1,5 @@
-// Package controller shows what the controller of a job costs its processor: per node and clock, with 2 to 1,024
-// simulated nodes of one worker and one server each.
+// Package controller measures the processor time of a job's controller for each node and clock, with 2 to 1,024
+// simulated nodes. Each node has one worker and one server.
 //
 // It runs the real step function without sockets. What is counted is all that a leading node's own code does for a BSP
 // clock: cutting the Done frames of the clients out of a stream and decoding them, the controller's steps with a driver

@@ -1,7 +1,7 @@
 // Package detection measures the time from a signal to a process of a job until the job's log reports the loss, and
-// until new work counts, in `bellows demo mlr` with several processes. Workers are killed or stopped; servers, leading
-// processes of a cluster's job, and commands are killed, each at moments that a seed draws. It also stops workers for
-// less than a lease, on a machine with busy processors, and counts those that the job has kept.
+// until new work counts. The jobs are `bellows demo mlr` with several processes. Workers are killed or stopped;
+// servers, leading processes of a cluster's job, and commands are killed, each at moments that a seed draws. It also
+// stops workers for less than a lease, on a machine with busy processors, and counts those that the job has kept.
 //
 // Work that counts is reported at the end of an epoch or of a checkpoint, so the second time is too long by up to one
 // of these: a few hundredths of a second here. One JSON object has the figures. The package ends with an error if a job

@@ -1,5 +1,6 @@
-// Package processes shows what it costs to run a job in several processes of one machine instead of one: softmax regression on
-// MNIST with 10 clocks an epoch, under BSP, by the command itself. The accuracy on the test rows must be the same.
+// Package processes measures the cost of running a job in several processes of one machine instead of one. The job is
+// softmax regression on MNIST with 10 clocks an epoch, under BSP, by the command itself. The accuracy on the test rows
+// must be the same.
 //
 // It needs Go, to build the command. Throughput is that of training alone, as the command prints it.
 package processes

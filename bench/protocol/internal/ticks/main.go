@@ -1,4 +1,4 @@
-// Package ticks measures the cost of ten checks and heartbeats a second for a job without losses: the same program,
+// Package ticks measures the cost of ten checks and heartbeats a second for a job without losses. The same program,
 // built with another time between checks, runs in turns.
 //
 // It builds itself with core/shell.TickMillis replaced, and needs Go. Jobs are of several processes joined by Unix

@@ -1,6 +1,6 @@
-// Package transfer shows what it costs to move a model between two processes: every clock, each reads all rows of a
-// table of which the other holds half, and changes all of them. Over one connection and over several, and with values
-// of 32 and of 16 bits.
+// Package transfer measures how fast a model moves between two processes, over one connection and several, with values
+// of 32 and 16 bits. Every clock, each process reads all rows of a table of which the other holds half, and changes all
+// of them.
 //
 // It needs no peer: ours in another setting stands next to ours. CPU time is that of all processes, their start
 // included. With --full, also a small table, and TCP.

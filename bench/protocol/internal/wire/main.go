@@ -1,5 +1,5 @@
-// Package wire measures the cost of the data plane: pushes and pulls between a node with a server lane and a node with
-// a client, each in a separate process, over loopback TCP or Unix sockets.
+// Package wire measures pushes and pulls between a node with a server lane and a node with a client, over loopback TCP
+// or Unix sockets. Each node is in a separate process.
 //
 // Compared with it, turn by turn: a bidirectional gRPC stream with a codec that copies nothing, a plain loop that
 // copies the same bytes through a socket and touches the table as often, and redis. CPU time is that of client and

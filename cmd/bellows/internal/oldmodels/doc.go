@@ -1,2 +1,3 @@
-// Package oldmodels keeps models of all versions in testdata, and its tests hold this version against them. It has nothing to call.
+// Package oldmodels has models of all versions in testdata, and tests that this version still reads them. It has
+// nothing to call.
 package oldmodels

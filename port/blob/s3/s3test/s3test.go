@@ -1,4 +1,5 @@
-// Package s3test is a service that speaks the protocol of S3, for tests. It keeps one bucket in memory, and knows the requests that package s3 sends.
+// Package s3test is a fake service that speaks the protocol of S3, for tests. It keeps one bucket in memory, and knows
+// the requests that package s3 sends.
 //
 // A test's duties, in order:
 //

@@ -1,4 +1,5 @@
-// Package keyspace holds the keys of a registry in memory: their values, and the changes that watches have yet to see.
+// Package keyspace holds the keys of a registry in memory, for registry/mem and registry/file: values, and changes that
+// watches have yet to see.
 //
 // The caller holds a lock during each call. It checks a change with Holds, and then makes it with Apply.
 //

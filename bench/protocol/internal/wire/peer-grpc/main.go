@@ -1,6 +1,6 @@
-// Command peer-grpc moves the same bytes as bench/protocol --only wire over one bidirectional gRPC stream with a codec that copies
-// nothing. It has a module of its own, so that gRPC is no dependency of the project. bench/protocol --only wire builds it and calls it with
-// "serve ADDRESS" and "drive ADDRESS"; what the two answer is said in package duty.
+// Command peer-grpc moves the bytes of bench/protocol --only wire over one bidirectional gRPC stream, with a codec that
+// copies nothing. It has a module of its own, so that gRPC is no dependency of the project. bench/protocol --only wire
+// builds it and calls it with "serve ADDRESS" and "drive ADDRESS"; what the two answer is said in package duty.
 //
 // A push is a message of that size, which the server copies into its table (less work than adding it), and an answer of
 // 16 bytes. A pull is a message of 16 bytes, and an answer of that size, which the server has copied out of its table.

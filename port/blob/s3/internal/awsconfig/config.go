@@ -1,5 +1,5 @@
-// Package awsconfig finds the settings and the credentials of Amazon's tools: in environment variables, in the files of ~/.aws, and in what
-// the machine, its container or its Kubernetes pod has.
+// Package awsconfig finds the settings and credentials of Amazon's tools: environment variables, files of ~/.aws, and
+// the machine's services. Such services are those of the machine, its container or its Kubernetes pod.
 //
 // The caller's duties, in order:
 //

@@ -1,4 +1,4 @@
-// Package member runs a member of an etcd cluster: the real server, from its module.
+// Package member runs a member of an etcd cluster in this process: the real server, from its module.
 //
 // Call Run in a separate process, since etcd ends its process when it finds its files damaged. It returns when the member ends. The server authenticates no client: let it listen at a Unix socket in a private
 // folder.

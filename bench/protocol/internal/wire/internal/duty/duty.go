@@ -1,6 +1,6 @@
-// Package duty holds what the processes of bench/protocol --only wire share, in a contender of this module and in one
-// of another: a server, which answers "port" and "usage", and a driver, which answers a duty, such as "push 65536 32
-// 1000". Both take "compute N". Each answer is one line of numbers.
+// Package duty is the protocol by which bench/protocol --only wire directs its processes and those of the gRPC program
+// compared with it. The compared program is of another module. A server answers "port" and "usage". A driver answers a
+// duty, such as "push 65536 32 1000". Both take "compute N". Each answer is one line of numbers.
 //
 // The caller calls Serve or Drive, once, and ends when it returns. An error ends the process as in package pair: under
 // pair.Attempt.
