@@ -84,7 +84,7 @@ func retiredUses(t *testing.T, fsys fs.FS) map[wordUse]int {
 	return counts
 }
 
-// nameParts splits a Go name at its capitals, in lower case: keptGuests is kept, guests.
+// nameParts splits a Go name at its capitals, in lower case: keptNodes is kept, nodes.
 func nameParts(name string) (parts []string) {
 	begin := 0
 	for i, r := range name {
@@ -147,22 +147,22 @@ func TestRetiredWordsAreCounted(t *testing.T) {
 	t.Parallel()
 	counts := retiredUses(t, mapFS(map[string]string{
 		glossaryPage: "# Glossary\n" + retiredAnchor + "\n| our word | term |\n|---|---|\n" +
-			"| guest | joiner |\n| bury, mourn | remove |\n| roll | membership |\n",
-		"core/gate/a.go": "// Package gate admits.\npackage gate\n\ntype guests struct{}\n\nfunc (guests) keptGuest() {}\n\n" +
-			"func RollBack() {}\n\ntype Roll struct{}\n\nfunc buryGuest() {}\n",
-		"core/gate/a_test.go": "package gate\n\nfunc guest() {}\n",
+			"| teller | joiner |\n| forsake, surrender | remove |\n| roll | membership |\n",
+		"core/gate/a.go": "// Package gate admits.\npackage gate\n\ntype tellers struct{}\n\nfunc (tellers) keptTeller() {}\n\n" +
+			"func RollBack() {}\n\ntype Roll struct{}\n\nfunc forsakeTeller() {}\n",
+		"core/gate/a_test.go": "package gate\n\nfunc teller() {}\n",
 	}))
-	want := map[wordUse]int{{"guest", "core/gate"}: 3, {"roll", "core/gate"}: 1, {"bury", "core/gate"}: 1}
+	want := map[wordUse]int{{"teller", "core/gate"}: 3, {"roll", "core/gate"}: 1, {"forsake", "core/gate"}: 1}
 	if !maps.Equal(counts, want) {
 		t.Errorf("counted %v, want %v", counts, want)
 	}
 	for _, c := range []struct {
 		ceilings, want string
 	}{
-		{"guest core/gate 3\nroll core/gate 1\nbury core/gate 1\n", ""},
-		{"guest core/gate 5\nroll core/gate 1\nbury core/join 1\n", ""},
-		{"guest core/gate 2\nroll core/gate 1\nbury core/gate 1\n", `core/gate declares 3 names with the retired word "guest"`},
-		{"guest core/gate 3\nroll core/gate 1\n", `core/gate declares 1 names with the retired word "bury"`},
+		{"teller core/gate 3\nroll core/gate 1\nforsake core/gate 1\n", ""},
+		{"teller core/gate 5\nroll core/gate 1\nforsake core/join 1\n", ""},
+		{"teller core/gate 2\nroll core/gate 1\nforsake core/gate 1\n", `core/gate declares 3 names with the retired word "teller"`},
+		{"teller core/gate 3\nroll core/gate 1\n", `core/gate declares 1 names with the retired word "forsake"`},
 	} {
 		ceilings, err := readCeilings(c.ceilings)
 		if err != nil {
@@ -173,7 +173,7 @@ func TestRetiredWordsAreCounted(t *testing.T) {
 			t.Errorf("with ceilings %q: %q, want %q", c.ceilings, got, c.want)
 		}
 	}
-	if _, err := readCeilings("guest core/gate\n"); err == nil {
+	if _, err := readCeilings("teller core/gate\n"); err == nil {
 		t.Error("a line without a count was accepted")
 	}
 }

@@ -42,7 +42,7 @@ func storyBreaches(t *testing.T, fsys fs.FS) (out []string) {
 		for i, n := range names {
 			called, there := calls[n[1]]
 			if !there {
-				out = append(out, fmt.Sprintf("%s: there is no function %s", storyPage, n[1]))
+				out = append(out, fmt.Sprintf("%s: no function is called %s", storyPage, n[1]))
 				continue
 			}
 			if i+1 == len(names) {
@@ -77,7 +77,7 @@ func callsByName(tr *tree) map[string][]string {
 				}
 				return true
 			})
-			calls[name] = append(calls[name], "") // one that mentions nothing is there, too
+			calls[name] = append(calls[name], "") // also for one that mentions nothing
 		}
 	}
 	return calls
@@ -188,8 +188,8 @@ func TestStoriesAreRefused(t *testing.T) {
 		"`gate.first` → `gate.second`":                    "",
 		"`gate.door.open` → `gate.first` → `gate.second`": "",
 		"`gate.second` → `gate.first`":                    "gate.second does not call gate.first",
-		"`gate.first` → `gate.third`":                     "there is no function gate.third",
-		"`gate.only` → `gate.first`":                      "there is no function gate.only",
+		"`gate.first` → `gate.third`":                     "no function is called gate.third",
+		"`gate.only` → `gate.first`":                      "no function is called gate.only",
 		"nothing":                                         "tells no story",
 	} {
 		got := strings.Join(storyBreaches(t, tree(page)), "; ")

@@ -23,7 +23,7 @@ type DocumentSet struct {
 // Rows returns the number of documents, empty ones included.
 func (s *DocumentSet) Rows() int { return max(0, len(s.Offset)-1) }
 
-// Doc returns the words of one document and their counts.
+// Doc returns one document's words and their counts.
 func (s *DocumentSet) Doc(d int) (word, count []int32) {
 	lo, hi := s.Offset[d], s.Offset[d+1]
 	return s.Word[lo:hi], s.Count[lo:hi]
@@ -44,7 +44,7 @@ type Index = bags.Index
 // NewIndex returns the index of a list of names.
 func NewIndex(names []string) Index { return bags.NewIndex(names) }
 
-// WordNumbers returns the position in to of each word of from, or -1 if to lacks it.
+// WordNumbers returns the position in to of each word in from, or -1 if to lacks it.
 func WordNumbers(from, to []string) []int32 { return bags.Numbers(from, to) }
 
 // beginDocuments makes or checks the layout of an input of documents from its first block.
@@ -56,7 +56,7 @@ func (r *reader) beginDocuments(n int, j *job) error {
 	d.Sample(j.text, 0, r.opt.sampleBytes()-(len(j.buf)-len(j.text)))
 	next, f := d.Documents(line)
 	if f == nil && (next.Format == Text || next.Words) && r.opt.Vocab != "" {
-		f = &lines.Fault{Width: 1, What: "the documents are text, whose words are in it", How: "leave out --vocab, which is for bags of words"}
+		f = &lines.Fault{Width: 1, What: "the documents are text, which has its words in it", How: "leave out --vocab, which is for bags of words"}
 	}
 	if f == nil {
 		f = d.Texts(next)
@@ -133,11 +133,11 @@ func (r *reader) documents(set *Set) (err error) {
 
 // noWordsError returns the error for documents without any word.
 func (r *reader) noWordsError(d *Detection) error {
-	what, how := "no document has a word that counts", "give documents with words; in text a word has at least 2 characters and a letter"
+	what, how := "no document has a usable word", "give documents with words; in text, words have a letter and 2 characters or more"
 	switch {
 	case d.Common+d.Rare > 0:
 		what = fmt.Sprintf("all words were left out: %d that are in most documents, and %d that are in a single one", d.Common, d.Rare)
-		how = "give documents that differ and share words, or the words of your choice as a bag of words (docword)"
+		how = "give documents that differ and share words, or your own choice of words as docword"
 	case d.Dropped > 0:
 		what, how = "the model knows none of the words", "give documents of the language and kind that it was trained on"
 	}
@@ -169,7 +169,7 @@ func (r *reader) textDocuments() (*bags.Bags, []string) {
 	return b, vocab
 }
 
-// countedDocuments joins documents whose words are sorted and counted. words is one more than the largest word.
+// countedDocuments joins documents with sorted and counted words. words is one more than the largest word.
 // before each piece
 func (r *reader) countedDocuments() (b *bags.Bags, words int) {
 	entries, docs := make([]int, len(r.pieces)), make([]int, len(r.pieces)) // before each piece
@@ -212,8 +212,8 @@ func (r *reader) duplicateWordError(which int, at *bags.Twice) error {
 	return bags.DuplicateError(r.ins[which].Shown(), s, at)
 }
 
-// vocabulary returns the words of a bag: from the file that the option names, or from a neighbouring file found by its
-// name. Without either, a word is named by its number. If exact is set, the bag has count words; otherwise the
+// vocabulary returns a bag's words: from the file that the option names, or from a neighbouring file found by its
+// name. Without either, words are named by their numbers. If exact is set, the bag has count words; otherwise the
 // vocabulary may have more, which no document uses.
 func (r *reader) vocabulary(count int, exact bool) ([]string, error) {
 	in, found, err := r.vocabFile()
@@ -226,7 +226,7 @@ func (r *reader) vocabulary(count int, exact bool) ([]string, error) {
 	if known := r.opt.Words; known != nil {
 		if count > len(known) {
 			return nil, &Error{File: r.ins[0].Shown(), What: fmt.Sprintf("it has no vocabulary, and %d words where the model has %d", count, len(known)),
-				How: "put its vocabulary beside it as " + bags.VocabularyName(r.layout.Format == LDAC) +
+				How: "put its vocabulary next to it as " + bags.VocabularyName(r.layout.Format == LDAC) +
 					", or name it with --vocab"}
 		}
 		return known[:count], nil

@@ -258,7 +258,7 @@ func TestWordsOfText(t *testing.T) {
 		{"docword.txt", "leave out --stop-words and --ngrams", Options{Ngrams: 2}},
 		{"docword.txt", "counted already", Options{StopWords: English}},
 		{"a.txt", "nowhere: there is no such file", Options{StopWords: at("nowhere")}},
-		{"a.txt", "there are no words in it", Options{StopWords: at("none.txt")}},
+		{"a.txt", "it has no word with a letter and 2 or more characters", Options{StopWords: at("none.txt")}},
 		{"a.txt", "bad.txt:1:2: the text is not UTF-8", Options{StopWords: at("bad.txt")}},
 		{"a.txt", "is neither 1 nor 2", Options{Ngrams: 3}},
 		{"a.txt", "the model says what they are", Options{As: set.Reading, Ngrams: 1}},

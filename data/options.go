@@ -48,7 +48,7 @@ type Options struct {
 	Separator string // one character, "::", "tab", "space" (runs of blanks), "comma", "semicolon"; "" detects
 	Header    Header
 	Ignore    []string // tables: columns to leave out, by name or number; Vowpal Wabbit: namespaces
-	Quadratic []string // Vowpal Wabbit: pairs of initial letters of namespaces whose features are combined
+	Quadratic []string // Vowpal Wabbit: pairs of initial letters of namespaces with features to combine
 	HashBits  int      // Vowpal Wabbit: bits of the feature hash; 0 is 18
 	IndexBase string   // LIBSVM: "0" or "1"; "": 0 if the index 0 occurs or the format is libFM, else 1
 
@@ -61,13 +61,13 @@ type Options struct {
 	// row of another width is an error.
 	Features int
 
-	// StopWords names the words that are left out of text: English, or a file with one word per line. Ngrams 2 adds
+	// StopWords names the stop words, left out of text: English, or a file with one word per line. Ngrams 2 adds
 	// each pair of adjacent remaining words as a word, joined by "_"; 0 and 1 take single words. For Vowpal Wabbit,
 	// Ngrams 2 combines each two adjacent features of a namespace. A model's As settles both.
 	StopWords string
 	Ngrams    int
 
-	// Missing lists the words that stand for a missing value, in addition to the empty field, in labels, ids,
+	// Missing lists what stands for a missing value, in addition to the empty field, in labels, ids,
 	// categories and numbers. nil is the rule of As, else DefaultMissing. In a column of numbers the default words
 	// always count as missing.
 	Missing []string
@@ -76,7 +76,7 @@ type Options struct {
 
 	Vocab string // bags of words: path of the vocabulary; "" is the file found by its name
 
-	// Words fixes the vocabulary of documents; nil takes it from the input. Tokens of other words are left out and
+	// Words fixes the vocabulary of documents; nil takes it from the input. Other tokens are left out and
 	// counted in Detection.Dropped.
 	Words []string
 

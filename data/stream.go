@@ -74,7 +74,7 @@ func (r *reader) chooseFlow() (err error) {
 		r.known, err = r.vocabulary(r.bags[0].Words, true)
 	case LDAC:
 		r.known, r.beyond = r.opt.Words, "it has no vocabulary, and the model has no such word: put its "+
-			"vocabulary beside it as "+bags.VocabularyName(true)+", or name it with --vocab"
+			"vocabulary next to it as "+bags.VocabularyName(true)+", or name it with --vocab"
 		if r.vocabularyFound() {
 			r.known, err = r.vocabulary(0, false)
 			r.beyond = "its vocabulary has fewer words: name that of this bag with --vocab"

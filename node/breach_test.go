@@ -75,7 +75,7 @@ func TestABreachEndsTheJobByName(t *testing.T) {
 		"a lease that is not there":      {two, lane1, &wire.Release{Pair: pair(0)}, "it releases a lease on t0/p0 that it does not have"},
 		"values that were not requested": {lane2, controller, &wire.Slab{Ref: pair(1).Ref}, "for which it was not asked"},
 		"an end that was not requested":  {lane2, controller, &wire.Collected{}, "for which it was not asked"},
-		"rows that nobody held":          {lane2, one, &wire.Held{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 99}}, "of which it was sent nothing"},
+		"rows that nobody held":          {lane2, one, &wire.Held{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 99}}, "it was sent nothing of it"},
 		"another's word":                 {one, controller, &wire.Beat{}, "which came from node 2: the sender is node 1"},
 		"a role's word":                  {two, lane1, &wire.Records{}, "the way is from node 2 to lane 0 of node 1"},
 		"items too many":                 {controller, two, dispatch, "node 2"}, // the node that leaves for that, by what node 0 or node 1 receives first

@@ -15,7 +15,7 @@ import (
 var metricNames = []string{"loglik_per_token", "perplexity", "npmi"}
 
 // Examine implements app.Examiner: the mean log-likelihood of a token, perplexity, which is exp of its negative, and
-// how often the first ten words of topics occur together in the documents of the data.
+// how often each topic's first ten words occur together in the documents of the data.
 func (p *predictor) Examine(set *data.Set, metrics []string) (*app.Examination, error) {
 	return app.ExamineAll(p, set, metrics)
 }
@@ -34,7 +34,7 @@ func (p *predictor) Count(metrics []string) (app.Counting, error) {
 	return c, nil
 }
 
-// counting sums the likelihood of scored tokens, and counts the words of topics that occur together.
+// counting sums the likelihood of scored tokens, and counts topics' words that occur together.
 type counting struct {
 	asked    []string // none: all
 	sum      float64
@@ -108,7 +108,7 @@ func (c *counting) Examination() (*app.Examination, error) {
 	return out, nil
 }
 
-// together counts the documents that have the first words of topics, and those that have two of one topic.
+// together counts the documents that have topics' first words, and those that have two of one topic.
 type together struct {
 	tops  [][]int       // first words by topic
 	place map[int32]int // of a word among all of them

@@ -45,13 +45,13 @@ func TestAnswersToNoQuestionAreNamed(t *testing.T) {
 		says   []wire.Message
 		want   string
 	}{
-		{pushed, lanes[1], []wire.Message{&wire.Held{Flush: flush}}, "is held, of which it was sent nothing"},
-		{pushed, lanes[1], []wire.Message{committed(wire.Commitment{Flush: flush, Commit: 1})}, "is committed, of which it held nothing more"},
+		{pushed, lanes[1], []wire.Message{&wire.Held{Flush: flush}}, "is held, but it was sent nothing of it"},
+		{pushed, lanes[1], []wire.Message{committed(wire.Commitment{Flush: flush, Commit: 1})}, "is committed, but it held nothing more of it"},
 		{pushed, lanes[0], []wire.Message{&wire.Room{Flush: flush}}, "found room, for which it did not wait"},
 		{pushed, lanes[0], []wire.Message{&wire.Held{Flush: flush}, &wire.Full{Flush: flush}}, "found no room, which it did not ask for"},
 		{pushed, lanes[0], []wire.Message{&wire.Full{Flush: flushID(2)}}, "found no room, which it did not ask for"},
 		{both, lanes[0], []wire.Message{&wire.Held{Flush: flush}, committed(wire.Commitment{Flush: flush, Commit: 1}), committed(wire.Commitment{Flush: flush, Commit: 1})},
-			"is committed, of which it held nothing more"},
+			"is committed, but it held nothing more of it"},
 		{some, lanes[0], []wire.Message{answerOf(2, []uint32{6})}, "other rows of t2/p0 than were asked for"},
 		{some, lanes[0], []wire.Message{answerOf(2, nil)}, "other rows of t2/p0 than were asked for"},
 		{some, lanes[0], []wire.Message{answerOf(2, []uint32{5, 6})}, "other rows of t2/p0 than were asked for"},

@@ -212,7 +212,7 @@ func TestLaneWithoutItsPartIsNamed(t *testing.T) {
 	d.deliver(lanes[1], &wire.Held{Flush: id}) // the same word again is no other lane's
 	d.expect("")
 	notices := d.ticks(500, 6000)
-	if want := "flush 1 of node 1 has waited 2.5 s for lane 0 of node 0 to hold its part, and gives up after 600.0 s without a word of that lane"; !slices.Equal(notices, []string{want}) {
+	if want := "flush 1 of node 1 has waited 2.5 s for lane 0 of node 0 to hold its part, and gives up after 600.0 s without a message from that lane"; !slices.Equal(notices, []string{want}) {
 		t.Errorf("notices %q, want %q", notices, want)
 	}
 	d.deliver(lanes[0], &wire.Held{Flush: id})

@@ -190,7 +190,7 @@ func TestSilentLaneEndsJob(t *testing.T) {
 		if len(failed) != 1 || !strings.Contains(failed[0], " of node 0 has said nothing for 600.5 s, ") || at < 601_000 || at > 603_000 {
 			t.Errorf("%s: failed %q at %d", what, failed, at)
 		}
-		if len(notices) == 0 || !named(notices[0], what) || !strings.HasSuffix(notices[0], ", and gives up after 600.0 s without a word of that lane") {
+		if len(notices) == 0 || !named(notices[0], what) || !strings.HasSuffix(notices[0], ", and gives up after 600.0 s without a message from that lane") {
 			t.Errorf("%s: notices %q", what, notices)
 		}
 	}

@@ -95,7 +95,7 @@ func (e *enquiries) nameFlushes(f *flush.Coordinator, r *route.Route, to []strin
 // givesUp says what a wait at a lane depends on, and when it is given up.
 func (e *enquiries) givesUp(w *pending.At, r *route.Route) string {
 	if !w.Known {
-		return fmt.Sprintf(", and gives up after %s without a word of that lane", seconds(e.times.Answer))
+		return fmt.Sprintf(", and gives up after %s without a message from that lane", seconds(e.times.Answer))
 	}
 	task := seconds(e.times.Task)
 	switch split := bellows.SplitID(w.Who); {
@@ -104,7 +104,7 @@ func (e *enquiries) givesUp(w *pending.At, r *route.Route) string {
 	case w.Behind == pending.Lease:
 		return fmt.Sprintf(", behind a lease of node %d, and gives up when a task has taken %s", w.Who, task)
 	case w.Behind == pending.Silence:
-		return fmt.Sprintf(", and gives up after %s without a word of the controller there", seconds(e.times.Leader))
+		return fmt.Sprintf(", and gives up after %s without a message from the controller there", seconds(e.times.Leader))
 	case w.Behind == pending.Room:
 		return fmt.Sprintf(", behind others for whom there is room, and gives up after %s without a commit", task)
 	}

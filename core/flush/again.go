@@ -37,7 +37,7 @@ func (c *Coordinator) TakeStale(m *wire.Stale, from wire.Address, fx *Effects) e
 		p := &f.parts[k]
 		switch at := c.lanes[f.pushes[p.push].lane]; {
 		case from.Role == wire.Lane && from != at:
-			return fmt.Errorf("%v is another's, of which it was sent nothing", m.Flush)
+			return fmt.Errorf("%v is another's, but it was sent nothing of it", m.Flush)
 		case p.state == partHeld:
 			f.votes--
 		case p.state == partFull:

@@ -78,7 +78,7 @@ func (c *Coordinator) Resend(again *Resend, r *route.Route, fx *Effects) (stale 
 // TakeHeld counts a lane's votes. When all are in, Done goes to the controller (planted: done-after-first,
 // held-by-lane). A vote that comes twice counts once.
 func (c *Coordinator) TakeHeld(m *wire.Held, lane wire.Address, fx *Effects) error {
-	f, err := c.spokenOf(m.Flush, m.Pairs, lane, false, "is held, of which it was sent nothing")
+	f, err := c.spokenOf(m.Flush, m.Pairs, lane, false, "is held, but it was sent nothing of it")
 	if f == nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (c *Coordinator) votesIn(f *flush) {
 // rows that it shows from then on may hold the flush, and a split that did not know would lay its deltas over them
 // once more.
 func (c *Coordinator) TakeCommitted(m *wire.Commitment, lane wire.Address, fx *Effects) error {
-	const sentence = "is committed, of which it held nothing more"
+	const sentence = "is committed, but it held nothing more of it"
 	f, err := c.spokenOf(m.Flush, m.Pairs, lane, true, sentence)
 	if f == nil {
 		return err

@@ -349,11 +349,11 @@ func TestImpossibleAnswersAreErrors(t *testing.T) {
 		name, want string
 		say        func(*bench) error
 	}{
-		{"a flush to come", "is held, of which it was sent nothing", taken("held", 3, 0)},
+		{"a flush to come", "is held, but it was sent nothing of it", taken("held", 3, 0)},
 		{"the present flush", "", taken("held", 2, 0)},
-		{"no part", "is held, of which it was sent nothing", taken("held", 2, 1)},
-		{"another pair", "is held, of which it was sent nothing", taken("held", 2, 0, pair(0, 0, 1))},
-		{"the pair of another lane", "is held, of which it was sent nothing", taken("held", 2, 1, pair(1, 0, 1))},
+		{"no part", "is held, but it was sent nothing of it", taken("held", 2, 1)},
+		{"another pair", "is held, but it was sent nothing of it", taken("held", 2, 0, pair(0, 0, 1))},
+		{"the pair of another lane", "is held, but it was sent nothing of it", taken("held", 2, 1, pair(1, 0, 1))},
 		{"an owner of the past", "", taken("held", 2, 1, pair(1, 0, 0))},
 		{"an owner to come holds", "", taken("held", 2, 1, pair(1, 0, 2))},
 		{"no room for what is held", "found no room", func(b *bench) error {
@@ -362,7 +362,7 @@ func TestImpossibleAnswersAreErrors(t *testing.T) {
 		}},
 		{"room without a wait", "found room, for which it did not wait", taken("room", 2, 0)},
 		{"room of another lane", "found room, for which it did not wait", taken("room", 2, 1)},
-		{"committed twice", "is committed, of which it held nothing more", func(b *bench) error {
+		{"committed twice", "is committed, but it held nothing more of it", func(b *bench) error {
 			b.dispatch(0, 1)
 			b.work(0, 0, []row{{1, 0, 1}, {1, 4, 1}})
 			b.leave(false)
@@ -371,7 +371,7 @@ func TestImpossibleAnswersAreErrors(t *testing.T) {
 		}},
 		{"committed by another lane", "is committed", taken("committed", 2, 1, pair(1, 0, 1))},
 		{"committed by an owner to come", "", taken("committed", 2, 1, pair(1, 0, 2))},
-		{"refused by another lane", "is another's, of which it was sent nothing", taken("stale", 2, 1, pair(1, 0, 1))},
+		{"refused by another lane", "is another's, but it was sent nothing of it", taken("stale", 2, 1, pair(1, 0, 1))},
 		{"refused of the past", "", taken("stale", 1, 1, pair(1, 0, 1))},
 	} {
 		b := newBench(t, twoTables(), 1, flush.Limits{})

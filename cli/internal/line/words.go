@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Choose makes a command that only has subcommands: alone it shows its help, and a word that names
+// Choose makes a command that only has subcommands: alone it shows its help, and an argument that names
 // none of them is an error with the nearest that does.
 func Choose(cmd *cobra.Command, noun string) {
 	cmd.Args = cobra.ArbitraryArgs
@@ -34,7 +34,7 @@ func below(cmd *cobra.Command) (names []string) {
 	return names
 }
 
-// Unknown returns the error for a word that names nothing, with the nearest that does.
+// Unknown returns the error for an unknown name, with the nearest known one.
 func Unknown(cmd *cobra.Command, noun, word string, known []string) error {
 	err := bellows.Errorf(bellows.Usage, cmd.CommandPath(), "", "there is no %s %q", noun, word)
 	if near := app.Nearest(word, known); near != "" {
@@ -104,7 +104,7 @@ func AtLeastOne(name string) cobra.PositionalArgs {
 	}
 }
 
-// BadFlag returns the error for a flag whose value cannot be.
+// BadFlag returns the error for a flag with an impossible value.
 func BadFlag(name, value, format string, args ...any) *bellows.Error {
 	return bellows.Errorf(bellows.Usage, "set", fmt.Sprintf("--%s=%s", name, value), format, args...)
 }

@@ -2,7 +2,7 @@
 // and stop words.
 //
 // The caller's duties, in order: New; then for each document Add with its tokens in any order, or Open and then Put for
-// each entry; then Sort, which finds words that a document has twice; then Prune, or Renumber into another vocabulary.
+// each entry; then Sort, which finds repeated words in a document; then Prune, or Renumber into another vocabulary.
 // After that the slices belong to the caller.
 //
 // The package refuses only words given twice. The reader of the input checks its numbers.
@@ -31,7 +31,7 @@ func New(entries int) *Bags {
 // Len returns the number of documents.
 func (b *Bags) Len() int { return len(b.Offset) - 1 }
 
-// Add appends one document, given by its tokens. words is the size of the vocabulary.
+// Add appends one document, given by its tokens. The argument words gives the size of the vocabulary.
 func (b *Bags) Add(tokens []int32, words int) {
 	if b.seen.grow(words); len(b.seen.top) > topMost*len(tokens) {
 		b.addSorted(tokens)
@@ -57,8 +57,8 @@ func (b *Bags) addSorted(tokens []int32) {
 	}
 }
 
-// tokens counts the tokens of one document after another: a bit for each word, in whose order words are read out, and a
-// bit for each 64 of those bits. It takes a few operations per token, while sorting takes a logarithmic number.
+// tokens counts the tokens of one document after another: a bit for each word, by which they are read out in order, and
+// a bit for each 64 of those bits. It takes a few operations per token, while sorting takes a logarithmic number.
 //
 // Invariant: between two documents everything is 0.
 type tokens struct {
@@ -73,7 +73,7 @@ func (t *tokens) grow(words int) {
 	}
 }
 
-// count appends the words of a document, ascending, and their counts.
+// count appends a document's words, ascending, and their counts.
 func (t *tokens) count(tokens, word, count []int32) (w, c []int32) {
 	for _, w := range tokens {
 		t.times[w]++
@@ -115,7 +115,7 @@ func (t *Twice) Error() string {
 	return fmt.Sprintf("document %d has the word %d twice", t.Doc+1, t.Word+1)
 }
 
-// Sort puts the words of each document in ascending order. For a document that has a word twice it returns a *Twice.
+// Sort puts each document's words in ascending order. If a document repeats a word, it returns a *Twice.
 func (b *Bags) Sort() error {
 	var order []int64 // word, then count
 	for d := range b.Len() {
@@ -140,12 +140,12 @@ func (b *Bags) Sort() error {
 	return nil
 }
 
-// The limits for words that do not help to tell the subject of a document: those of almost no document, and those of
+// The limits for words which do not help to tell the subject of a document: those of almost no document, and those of
 // most. Few documents do not show which words these are.
 const (
-	pruneDocs     = 20 // with fewer documents all words are kept
-	rareDocs      = 2  // a word of fewer documents is dropped
-	commonPercent = 50 // a word of a larger share of documents is dropped
+	pruneDocs     = 20 // with fewer documents all stay
+	rareDocs      = 2  // words in fewer documents are dropped
+	commonPercent = 50 // words in a larger share of documents are dropped
 )
 
 // Cut keeps the first n documents.
@@ -154,8 +154,8 @@ func (b *Bags) Cut(n int) {
 	b.Word, b.Count = b.Word[:b.Offset[n]], b.Count[:b.Offset[n]]
 }
 
-// Prune drops the rare and common words of a vocabulary of the given size. kept has the numbers of the other words,
-// ascending; their new numbers are their places in it.
+// Prune drops rare and common words. The vocabulary has the given size. kept has the numbers of the others, ascending;
+// their new numbers are their places in it.
 func (b *Bags) Prune(words int) (kept []int32, rare, common int) {
 	docs := make([]int, words)
 	for _, w := range b.Word {
@@ -188,7 +188,7 @@ func (b *Bags) Renumber(table []int32) (dropped int64) {
 	return dropped
 }
 
-// renumber renumbers words and keeps the words of each document in their order.
+// renumber renumbers words and keeps their order in each document.
 func (b *Bags) renumber(table []int32) (dropped int64) {
 	kept, from := 0, int64(0)
 	for d := range b.Len() {
@@ -220,7 +220,7 @@ func NewIndex(names []string) Index {
 	return x
 }
 
-// Numbers returns the position of each word of from, or -1 if the index lacks it.
+// Numbers returns the position of each word in from, or -1 if the index lacks it.
 func (x Index) Numbers(from []string) []int32 {
 	table := make([]int32, len(from))
 	for i, w := range from {
@@ -232,5 +232,5 @@ func (x Index) Numbers(from []string) []int32 {
 	return table
 }
 
-// Numbers returns the position in to of each word of from, or -1 if to lacks it.
+// Numbers returns the position in to of each word in from, or -1 if to lacks it.
 func Numbers(from, to []string) []int32 { return NewIndex(to).Numbers(from) }

@@ -42,7 +42,7 @@ type Cutter struct {
 
 	first   int    // documents sent so far
 	pending []byte // whole lines not sent yet
-	doc     int    // the number in the text of their last document, 0 if there is none
+	doc     int    // the number in the text of their last document, or 0
 }
 
 // Add takes more lines, and sends the documents that have ended.
@@ -129,7 +129,7 @@ func (c *Cutter) send(text []byte, end int, last bool) {
 	c.Send(text, part)
 }
 
-// firstDoc returns the number of the first document in some lines, 0 if there is none.
+// firstDoc returns the number of the first document in some lines, or 0.
 func firstDoc(text []byte) int {
 	for line := range bytes.Lines(text) {
 		if n := documentNumber(line); n != 0 {
@@ -139,7 +139,7 @@ func firstDoc(text []byte) int {
 	return 0
 }
 
-// lastDoc returns the number of the last document in some lines, 0 if there is none.
+// lastDoc returns the number of the last document in some lines, or 0.
 func lastDoc(text []byte) int {
 	for at := len(text); at > 0; {
 		line := bytes.LastIndexByte(text[:at-1], '\n') + 1

@@ -11,7 +11,7 @@ import (
 	"bellows/data/internal/lines"
 )
 
-// Join makes documents of the entries of a part, in the form of LDA-C: the words of each, ascending, as Index, their
+// Join makes documents of the entries of a part, in the form of LDA-C: each one's words, ascending, as Index, their
 // counts as Value, and their Ends. Documents after the last entry have no Ends. If a document has a word twice, only
 // the documents before it are joined.
 func Join(p *lines.Piece, part Part) (twice *Twice) {
@@ -60,7 +60,7 @@ func DuplicateError(file string, again io.Reader, at *Twice) *lines.Error {
 	return e
 }
 
-// CountError returns the error for a bag whose number of entries differs from its header.
+// CountError returns the error for a bag with another number of entries than its header states.
 func CountError(file string, got, entries int) *lines.Error {
 	return &lines.Error{File: file, What: fmt.Sprintf("the header promises %d entries, there are %d", entries, got),
 		How: "the file is truncated, or its header belongs to another file"}

@@ -33,7 +33,7 @@ i'll you'll he'll she'll it'll we'll they'll that'll isn't aren't wasn't weren't
 couldn't mayn't mightn't mustn't needn't oughtn't
 `
 
-// EnglishStops returns the stop words of English, sorted.
+// EnglishStops returns English stop words, sorted.
 func EnglishStops() []string {
 	words := strings.Fields(english)
 	slices.Sort(words)
@@ -46,7 +46,7 @@ const StopsMost = 100_000
 // stopsBytesMost bounds the size of its text.
 const stopsBytesMost = 16 << 20
 
-// Stops reads a text of stop words and returns them, sorted, without duplicates and without words that documents cannot
+// Stops reads a text of stop words and returns them, sorted, without duplicates and those that documents cannot
 // have. Its errors are *lines.Error.
 func Stops(s *source.Stream) ([]string, error) {
 	fail := func(what, how string) ([]string, error) {
@@ -56,7 +56,7 @@ func Stops(s *source.Stream) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	const one = "give a text of the words to leave out, one a line"
+	const one = "give a text with one stop word in each line"
 	if len(text) > stopsBytesMost {
 		return fail("a list of stop words has at most 16 MiB", one)
 	}
@@ -69,7 +69,7 @@ func Stops(s *source.Stream) ([]string, error) {
 	list := words.List()
 	switch {
 	case len(list) == 0:
-		return fail("there are no words in it, of 2 characters or more and with a letter", one)
+		return fail("it has no word with a letter and 2 or more characters", one)
 	case len(list) > StopsMost:
 		return fail("a list of stop words has at most 100,000", one)
 	}

@@ -9,18 +9,18 @@ import (
 
 // Text parses plain text, one document per line, into words.
 //
-// A word is a run of letters, marks and digits in lower case, with apostrophes inside, of 2 characters to WordBytes
+// Words are runs of letters, marks and digits in lower case, with apostrophes inside, of 2 characters to WordBytes
 // bytes, with at least one letter. Text between words, shorter and longer runs, and numbers are not kept. A line
-// without a word is an empty document.
+// without words is an empty document.
 //
 // The words in Stops are not kept. With Pairs, each two adjacent kept words of a document are one more word, joined by
 // PairJoin.
 //
-// A piece gets the words of its documents as Index, numbers of the worker's own IDs, and their Ends.
+// A piece gets its documents' words as Index, numbers of the worker's own IDs, and their Ends.
 type Text struct {
 	Words *IDs
-	Stops map[string]bool // words that are left out
-	Pairs bool            // each two adjacent words are one more word
+	Stops map[string]bool // stop words, which are left out
+	Pairs bool            // each two adjacent words make one more
 	Block int32           // number of the block being parsed
 
 	word    [wordRoom]byte // the word being read; a run that exceeds it is no word
@@ -39,7 +39,7 @@ const PairJoin = '_'
 // wordRoom is a power of two above WordBytes.
 const wordRoom = 64
 
-// leftOut is the number of a word that is not kept.
+// leftOut is the number of a dropped word.
 const leftOut = -1
 
 // Parse appends the documents of a block.
@@ -77,7 +77,7 @@ func (l *Text) Parse(text []byte, p *Piece) *Fault {
 	return nil
 }
 
-// takeShort reads the word that starts at i and returns the position after it, if it has at most 15 characters, all of
+// takeShort reads the word at i and returns the position after it, if it has at most 15 characters, all of
 // them ASCII and none an apostrophe; else 0. It reads eight bytes at once, since most words are short. That saves the
 // work of a loop over bytes, and the branch on their number, which no CPU predicts.
 func (l *Text) takeShort(text []byte, i int, p *Piece) (next int) {
@@ -148,7 +148,7 @@ var folded = func() (set [256]byte) {
 // letterBit is set in lower-case letters of ASCII, and not in digits.
 const letterBit = 0x40
 
-// take reads the word that may start at i, and returns the position after it.
+// take reads a word at i, if one starts there, and returns the position after it.
 func (l *Text) take(text []byte, i int, p *Piece) (next int, f *Fault) {
 	n, more := 0, 0 // bytes of the word, and the number of bytes beyond one per character
 	letters := byte(0)
@@ -204,7 +204,7 @@ func beginsLetter(text []byte) bool {
 	return unicode.IsLetter(r)
 }
 
-// add numbers the word that was read, if it is one that is kept, and its pair with the word before. n and runes are its
+// add numbers the word just read, unless it is dropped, and its pair with the previous word. n and runes are its
 // bytes and characters.
 func (l *Text) add(n, runes int, letters byte, p *Piece) {
 	if runes < 2 || letters&letterBit == 0 || n > WordBytes {
@@ -215,7 +215,7 @@ func (l *Text) add(n, runes int, letters byte, p *Piece) {
 	}
 }
 
-// put appends a word that is kept, and its pair with the word before.
+// put appends a kept word, and its pair with the previous one.
 func (l *Text) put(at int32, p *Piece) {
 	p.Index = append(p.Index, at)
 	if !l.Pairs {
@@ -242,7 +242,7 @@ func (l *Text) pair(p *Piece) {
 	}
 }
 
-// number returns the number of the word that was read.
+// number returns the number of the word just read.
 func (l *Text) number(n int, p *Piece) int32 {
 	if n > nearBytes {
 		return l.look(l.word[:n], p)
@@ -260,7 +260,7 @@ func (l *Text) number(n int, p *Piece) int32 {
 	return at
 }
 
-// lookShort looks up a word of at most nearBytes bytes, and caches it.
+// lookShort looks up a word with at most nearBytes bytes, and caches it.
 func (l *Text) lookShort(lo, hi uint64, n int, p *Piece) int32 {
 	binary.LittleEndian.PutUint64(l.word[:], lo)
 	binary.LittleEndian.PutUint64(l.word[8:], hi)

@@ -22,7 +22,7 @@ const longest = 4
 // Invariant: it never changes once made.
 type Rule struct {
 	words  map[string]bool // nil: Words
-	values []float64       // the words that are numbers
+	values []float64       // those that are numbers
 	old    bool
 }
 
@@ -74,7 +74,7 @@ func (r *Rule) Value32(x float32) bool {
 	return x != x || r != nil && slices.ContainsFunc(r.values, func(v float64) bool { return float32(v) == x })
 }
 
-// Numeric reports whether one of the words is a number, so that fields that look like numbers must be checked.
+// Numeric reports whether the list has a number, so that fields that look like numbers must be checked.
 func (r *Rule) Numeric() bool { return r != nil && len(r.values) > 0 }
 
 // Text reports whether a category, or a label that is text, stands for a missing value.

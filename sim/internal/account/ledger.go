@@ -282,7 +282,7 @@ func (l *Ledger) Whole(lanes []wire.Address, id bellows.FlushID) (whole bool) {
 func (l *Ledger) Holds(lane wire.Address, m *wire.Holding) error {
 	for i := range m.Flushes {
 		if id := m.Flushes[i].Flush; l.Parts[PartAt{lane, id}] == nil {
-			return fmt.Errorf("P1: %v says that it holds %v, of which it was sent nothing", lane, id)
+			return fmt.Errorf("P1: %v says that it holds %v, but it was sent nothing of it", lane, id)
 		}
 	}
 	return nil

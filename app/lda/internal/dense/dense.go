@@ -1,4 +1,4 @@
-// Package dense draws topics of words that have many topics, for app/lda, with one kernel over all topics. The draw is
+// Package dense draws topics for words with many topics, for app/lda, with one kernel over all topics. The draw is
 // from the full conditional:
 //
 //	p(k) ∝ (n_dk+α_k)/(n_k+Vβ) · (n_kw+β),
@@ -7,15 +7,15 @@
 // the counts of the word, in which a change of topic is two additions. A kernel adds the products up in blocks; a draw
 // chooses a block, and then a topic in it.
 //
-// While topics are random a word has hundreds of them, and SparseLDA walks its row three times for each token. At 1,000
-// topics the kernel takes a fifth of that time. Each draw is exact, so that a sweep is worth as much.
+// While topics are random, each word has hundreds of them, and SparseLDA walks its row three times for each token. At
+// 1,000 topics the kernel takes a fifth of that time. Each draw is exact, so that a sweep is worth as much.
 //
-// The caller's duties, in order: Begin for the words of a task, Add for each dense word, and then for each token Counts,
+// The caller's duties, in order: Begin for a task's words, Add for each dense word, and then for each token Counts,
 // Draw, and the change of both counts. A word may have at most TokensMost tokens.
 //
-// Rejected: alias tables (AliasLDA, LightLDA), since a sweep costs as much at 1,000 topics and is worth less; and counts
-// that stay as they were pulled, as in WarpLDA, which need no copy: on the NIPS papers twelve sweeps are then worth
-// eleven (docs/decisions/0128-draw-topics-of-dense-words-with-a-kernel.md).
+// Rejected: alias tables (AliasLDA, LightLDA), since a sweep costs as much at 1,000 topics and is worth less; and
+// counts that stay as they were pulled, as in WarpLDA, which need no copy: on the NIPS papers twelve sweeps are then
+// worth eleven (docs/decisions/0128-draw-topics-of-dense-words-with-a-kernel.md).
 package dense
 
 import (
@@ -38,7 +38,7 @@ type Rows struct {
 }
 
 // Begin readies the rows for a number of words, with stride counts to a dense word: topics, and zeros up to whole
-// blocks. No word is dense yet.
+// blocks. No word has become dense yet.
 func (x *Rows) Begin(words, stride int) {
 	if cap(x.row) < words {
 		x.row = make([]int32, words)
@@ -73,8 +73,8 @@ func (x *Rows) Counts(word int32) []uint16 {
 }
 
 // Draw chooses a topic for a token with the topic old. weight has (n_dk+α_k)/(n_k+Vβ) without the token, and zeros
-// beyond the topics; counts still has the token, and own is the weight of old. u is uniform on [0, 1). Rounding may carry
-// it beyond the end; then the last topic of a block is chosen.
+// beyond the topics; counts still has the token, and own is the weight of old. u is uniform on [0, 1). Rounding may
+// carry it beyond the end; then the last topic of a block is chosen.
 func (x *Rows) Draw(weight []float32, counts []uint16, beta float32, old int32, own, u float32) int32 {
 	sums := x.sums
 	u *= max(0, vec.CountSums(weight, counts, beta, sums)-own)
