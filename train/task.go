@@ -104,6 +104,14 @@ func (t *Task) PushRange(tab Table, first bellows.RowID, deltas []float32) {
 	t.core.AddRange(tab, first, deltas)
 }
 
+// FillRange works like PushRange of the rows [first, end), without the copy: it returns the memory of their deltas, in
+// which the task computes them. Until it has written all of them, it reads none of these rows again. It returns nil if
+// the rows are not exactly one partition, or the task has pushed some of them: then there is PushRange.
+func (t *Task) FillRange(tab Table, first, end bellows.RowID) []float32 {
+	t.checkRows(tab, first, end)
+	return t.core.FillRange(tab, first, end)
+}
+
 // PullRow returns one row: a read-only view, valid until the task ends.
 func (t *Task) PullRow(tab Table, row bellows.RowID) []float32 { return t.PullRange(tab, row, row+1) }
 

@@ -87,6 +87,39 @@ func TestVerbsShowAndChangeRows(t *testing.T) {
 	s.finish()
 }
 
+// TestFillRangeIsAPush writes deltas in place where it can, and nowhere else. The next clock sees them.
+func TestFillRangeIsAPush(t *testing.T) {
+	t.Parallel()
+	tables := []table.Schema{{Name: "one", Rows: 4, Width: 1}, {Name: "two", Rows: 4, Width: 1, Partitions: 2}}
+	s := newStage(t, Job{Splits: 1, Tables: tables, Driver: &Clocks{Splits: 1, Count: 2},
+		NewExecutor: executors(func(task *Task) error {
+			if task.Clock() == 1 {
+				if got := task.PullRange(0, 0, 4); !slices.Equal(got, []float32{1, 2, 3, 4}) {
+					t.Errorf("the rows of one partition: %v", got)
+				}
+				if got := task.PullRange(1, 0, 4); !slices.Equal(got, []float32{7, 0, 5, 6}) {
+					t.Errorf("the rows of two partitions: %v", got)
+				}
+				return nil
+			}
+			copy(task.FillRange(0, 0, 4), []float32{1, 2, 3, 4})
+			copy(task.FillRange(1, 2, 4), []float32{5, 6})
+			task.PushRange(1, 0, []float32{7})
+			for i, got := range [][]float32{
+				task.FillRange(0, 0, 4), // filled before
+				task.FillRange(1, 0, 4), // two partitions
+				task.FillRange(1, 0, 2), // pushed in part
+				task.FillRange(1, 2, 3), // a part of one
+			} {
+				if got != nil {
+					t.Errorf("case %d: FillRange returns %v", i, got)
+				}
+			}
+			return nil
+		})}, 1)
+	s.finish()
+}
+
 // TestResultsAreTheDrivers makes tasks signal twice, once, and never.
 func TestResultsAreTheDrivers(t *testing.T) {
 	t.Parallel()

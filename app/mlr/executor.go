@@ -43,9 +43,10 @@ const heldBlocks = 16
 type executor struct {
 	scratch
 	p      *problem
-	unit   denseUnit // where units are not kept
-	w      []float32 // sparse: the unit's weights as pulled
-	m      []float32 // sparse: the unit's velocities; then what is pushed to them. Charged: rows of the table as they are pulled and pushed
+	unit   denseUnit   // where units are not kept
+	w      []float32   // sparse: the unit's weights as pulled
+	m      []float32   // sparse: the unit's velocities; then what is pushed to them. Charged: rows of the table as they are pulled and pushed
+	pulled [][]float32 // dense: the weights as pulled, by partition
 	result []float64
 }
 
@@ -136,36 +137,43 @@ func (e *executor) unitOf(split, at int) tableUnit {
 	return &e.p.sparseUnits[split*e.p.Clocks+at]
 }
 
-// parts calls f for every partition of the tables: its first row, and where its values are.
-func (e *executor) parts(f func(first, end bellows.RowID, lo, hi int)) {
+// parts calls f for every partition of the tables: its number, its rows, and where its values are.
+func (e *executor) parts(f func(p int, first, end bellows.RowID, lo, hi int)) {
 	for p := range e.p.cut.Len() {
 		first, end := e.p.cut.Rows(bellows.PartitionID(p))
-		f(first, end, int(first)*e.width, int(end)*e.width)
+		f(p, first, end, int(first)*e.width, int(end)*e.width)
 	}
 }
 
 // walkFull takes local steps on a copy of all weights and pushes the split's part of them. The first
-// split also pushes what is due to the momentum.
+// split also pushes what is due to the momentum. The copy becomes the push where the table is one partition.
 func (e *executor) walkFull(t *train.Task, u tableUnit) {
 	args := t.Args()
-	size := (e.p.Features + 1) * e.width
-	local := examples.Reserve(&e.local, size)
 	if e.p.momentum && t.Split() == 0 {
 		t.Prefetch(velocityTable, 0, e.end()) // on its way while the split walks
 	}
-	e.parts(func(first, end bellows.RowID, lo, hi int) {
-		copy(local[lo:hi], t.PullRange(weightsTable, first, end))
+	e.pulled = e.pulled[:0]
+	e.parts(func(_ int, first, end bellows.RowID, _, _ int) {
+		e.pulled = append(e.pulled, t.PullRange(weightsTable, first, end))
 	})
+	local := t.FillRange(weightsTable, 0, e.end())
+	pushed := local != nil
+	if !pushed {
+		local = examples.Reserve(&e.local, (e.p.Features+1)*e.width)
+	}
+	e.parts(func(p int, _, _ bellows.RowID, lo, hi int) { copy(local[lo:hi], e.pulled[p]) })
 	u.walk(local, &e.scratch, args[argStep], args[argL2], e.p.batch, e.start(t))
 
-	e.parts(func(first, end bellows.RowID, lo, hi int) {
+	e.parts(func(p int, first, end bellows.RowID, lo, hi int) {
 		way := local[lo:hi]
-		vec.Axpy(-1, t.PullRange(weightsTable, first, end), way)
+		vec.Axpy(-1, e.pulled[p], way)
 		vec.Scale(e.p.part, way)
 		if e.p.momentum {
 			t.PushRange(velocityTable, first, e.carry(t, way, float32(args[argMomentum]), first, end))
 		}
-		t.PushRange(weightsTable, first, way)
+		if !pushed {
+			t.PushRange(weightsTable, first, way)
+		}
 	})
 }
 
@@ -232,12 +240,18 @@ func finish(local, w, m []float32, part, shrink, beta float32, leads bool) {
 // gradientFull pushes the split's part of the clock's mean gradient, for the table's rule.
 func (e *executor) gradientFull(t *train.Task, u tableUnit) {
 	w := t.PullRange(weightsTable, 0, e.end())
-	g := examples.Reserve(&e.local, len(w))
+	g := t.FillRange(weightsTable, 0, e.end())
+	pushed := g != nil
+	if !pushed {
+		g = examples.Reserve(&e.local, len(w))
+	}
 	clear(g)
 	u.gradient(w, g, &e.scratch, e.p.rate())
 	bias := len(w) - e.width
 	vec.Axpy(float32(t.Args()[argL2])/float32(e.p.Splits), w[:bias], g[:bias])
-	t.PushRange(weightsTable, 0, g)
+	if !pushed {
+		t.PushRange(weightsTable, 0, g)
+	}
 }
 
 // gradientRows works like gradientFull, on the rows that the unit uses.

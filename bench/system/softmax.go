@@ -12,8 +12,9 @@ import (
 
 // unit is the rows of a split in a clock.
 type unit struct {
-	x     []float32 // rows x features
-	class []int32
+	x      []float32 // rows x features
+	square []float32 // the squared length of each row
+	class  []int32
 }
 
 // walker is one split's memory.
@@ -73,6 +74,9 @@ func (l *softmaxLoop) deal(e *data.ExampleSet) {
 				units[i].class = append(units[i].class, class[r])
 			}
 			vec.Scale(1.0/255, units[i].x)
+			for x := units[i].x; len(x) > 0; x = x[l.features:] {
+				units[i].square = append(units[i].square, vec.SumSquares(x[:l.features]))
+			}
 		}
 		return units
 	}
@@ -110,6 +114,7 @@ func (l *softmaxLoop) walk(w *walker, u *unit) {
 		x, z := u.x[lo*f:hi*f], l.chances(w.local, w, u, lo, hi)
 		l.residuals(w, z, u.class[lo:hi])
 		rate := float32(step) / float32(hi-lo)
+		l.hold(z, u.square[lo:hi], rate)
 		vec.GemmTN(f, c, hi-lo, -rate, x, f, z, c, 1-step*l2, w.local, c)
 		for ; len(z) > 0; z = z[c:] {
 			vec.Axpy(-rate, z[:c], w.local[f*c:])
@@ -144,6 +149,16 @@ func (l *softmaxLoop) residuals(w *walker, z []float32, class []int32) {
 			w.spread[c] += float64(q) * (1 - float64(q))
 		}
 		p[y]--
+	}
+}
+
+// hold shortens the residuals of rows that would make too large a step, as the application does.
+func (l *softmaxLoop) hold(z, square []float32, rate float32) {
+	const most = 4
+	for i, s := range square {
+		if reach := rate * (1 + s); reach > most {
+			vec.Scale(most/reach, z[i*l.classes:(i+1)*l.classes])
+		}
 	}
 }
 

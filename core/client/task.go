@@ -176,6 +176,18 @@ func (t *Task) AddRange(tab bellows.TableID, first bellows.RowID, deltas []float
 	}
 }
 
+// FillRange returns the memory of the task's deltas for the rows [first, end), for the task to write. It returns nil if
+// they are not all rows of one partition, or the task has added to some of them: then there is AddRange.
+func (t *Task) FillRange(tab bellows.TableID, first, end bellows.RowID) []float32 {
+	c := t.client
+	cut := c.cfg.Route.Cut(tab)
+	p := cut.Find(first)
+	if lo, hi := cut.Rows(p); first != lo || end != hi {
+		return nil
+	}
+	return t.buffer(c.cfg.Route.Number(bellows.PartitionRef{Table: tab, Partition: p})).Fill()
+}
+
 // AddRow adds a delta to one row.
 func (t *Task) AddRow(tab bellows.TableID, row bellows.RowID, d []float32) {
 	t.AddRows(tab, []bellows.RowID{row}, d)

@@ -223,6 +223,17 @@ func (b *Buffer) addWhole(d []float32) {
 	b.ids, b.whole = ids[:0], true
 }
 
+// Fill makes every row present and returns the memory of their deltas, row after row. The caller writes all of it
+// before anything reads it, and so needs no copy. Fill returns nil if the buffer is not empty, or has keys.
+func (b *Buffer) Fill() []float32 {
+	if b.whole || len(b.ids) > 0 || b.keys != nil {
+		return nil
+	}
+	n := b.rows * b.width
+	b.values, b.whole = slices.Grow(b.values[:0], n)[:n], true
+	return b.values
+}
+
 // Merge adds another buffer of the same partition, keyed like this one or not.
 func (b *Buffer) Merge(o *Buffer) {
 	b.joined += o.joined

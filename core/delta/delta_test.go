@@ -40,7 +40,11 @@ func TestBufferAgainstMap(t *testing.T) {
 			for i := range d {
 				d[i] = float32(random.NormFloat64())
 			}
-			b.AddRange(first, d)
+			if to := fillAll(t, b, n, model); to != nil {
+				copy(to, d)
+			} else {
+				b.AddRange(first, d)
+			}
 			came += n
 			for r := range n {
 				v := model[first+r]
@@ -52,6 +56,19 @@ func TestBufferAgainstMap(t *testing.T) {
 			t.Fatalf("seed %d: %d rows are there and %d were added to them; %d came", seed, b.Len(), b.Joined(), came)
 		}
 	}
+}
+
+// fillAll returns the memory for all 9 rows of a buffer that is empty, and nil if it is not, or for fewer rows.
+func fillAll(t *testing.T, b *delta.Buffer, rows int, model map[int][2]float32) []float32 {
+	t.Helper()
+	if rows < 9 {
+		return nil
+	}
+	to := b.Fill()
+	if empty := len(model) == 0; empty != (len(to) == 2*9) || !empty && to != nil {
+		t.Fatalf("Fill of a buffer of %d rows returns %d values", len(model), len(to))
+	}
+	return to
 }
 
 func check(t *testing.T, seed uint64, b *delta.Buffer, model map[int][2]float32) {
