@@ -31,6 +31,8 @@ type columns struct {
 type factorLoop struct {
 	parts, width, rank int
 	users, items       [][]float32 // slabs by part
+	firstUsers         [][]float32 // their first values
+	firstItems         [][]float32
 	blocks             []columns   // by user part, then step: items of part (user part + step) mod parts
 	held               []columns   // likewise
 	sums               []float64   // squared errors by user part
@@ -53,6 +55,9 @@ func newFactorLoop(set *data.Set, run *app.Run) (loop, error) {
 	users, items := l.deal(r.User, len(r.Users)), l.deal(r.Item, len(r.Items))
 	l.users, l.items = l.slabs(users, factorsAt(3)), l.slabs(items, factorsAt(4))
 	l.bestUsers, l.bestItems = likeSlabs(l.users), likeSlabs(l.items)
+	l.firstUsers, l.firstItems = likeSlabs(l.users), likeSlabs(l.items)
+	copySlabs(l.firstUsers, l.users)
+	copySlabs(l.firstItems, l.items)
 	l.fill(r, users, items)
 	for b := range l.blocks {
 		items := len(l.items[(b/parts+b%parts)%parts]) / l.width
@@ -119,6 +124,18 @@ func likeSlabs(slabs [][]float32) [][]float32 {
 		like[i] = make([]float32, len(s))
 	}
 	return like
+}
+
+func copySlabs(to, from [][]float32) {
+	for i, s := range from {
+		copy(to[i], s)
+	}
+}
+
+func (l *factorLoop) restart() {
+	copySlabs(l.users, l.firstUsers)
+	copySlabs(l.items, l.firstItems)
+	l.best = math.Inf(1)
 }
 
 // fill puts every rating into its block, in an order by chance.

@@ -57,6 +57,8 @@ type bench struct {
 
 // loop is an application's work without the system.
 type loop interface {
+	// restart begins training again, as each turn of the job does: a model that improves no more is not copied.
+	restart()
 	// visit trains on every item once, on that many threads, and returns how many there are.
 	visit(threads int) int
 	// score does what the application does after an epoch.
@@ -125,11 +127,17 @@ func (b bench) price(s subject, set *data.Set, slots int) {
 	b.Add(row)
 }
 
-// bareSides returns the two views of the same epochs of a bare loop: all of it, and the visits alone.
+// bareSides returns the two views of the same epochs of a bare loop: all of it, and the visits alone. Each turn begins
+// with the epochs that the job trains before it is measured.
 func bareSides(l loop, threads, epochs int) (whole, visits pair.Side) {
 	var visiting pair.Turn
 	whole = pair.Side{Name: "bare loop", Run: func() pair.Turn {
 		visiting = pair.Turn{}
+		l.restart()
+		for range trial.Warm {
+			l.visit(threads)
+			l.score(threads)
+		}
 		return pair.Measure(func() float64 {
 			for range epochs {
 				t := pair.Measure(func() float64 { return float64(l.visit(threads)) })()

@@ -32,6 +32,8 @@ type softmaxLoop struct {
 	units                                    []unit // by split, then clock
 	held                                     []unit // by split
 	weights, velocity                        []float32
+	best                                     float64 // least loss of the held-out rows after an epoch
+	bestWeights                              []float32
 	walkers                                  []walker
 }
 
@@ -46,6 +48,7 @@ func newSoftmaxLoop(set *data.Set, run *app.Run) (loop, error) {
 	}
 	size := (l.features + 1) * l.classes
 	l.weights, l.velocity, l.walkers = make([]float32, size), make([]float32, size), make([]walker, l.splits)
+	l.best, l.bestWeights = math.Inf(1), make([]float32, size)
 	for s := range l.walkers {
 		l.walkers[s] = walker{local: make([]float32, size), change: make([]float32, size),
 			scores: make([]float32, max(64, l.batch)*l.classes), spread: make([]float64, l.classes)}
@@ -175,10 +178,18 @@ func (w *walker) count(p []float32, y int32) {
 	}
 }
 
+func (l *softmaxLoop) restart() {
+	clear(l.weights)
+	clear(l.velocity)
+	l.best = math.Inf(1)
+}
+
+// score scores what is held out, and keeps a copy of the best model so far, as a run that stops early does.
 func (l *softmaxLoop) score(threads int) {
 	const batch = 64
 	each(threads, l.splits, func(s int) {
 		w, u := &l.walkers[s], &l.held[s]
+		w.loss = 0
 		for lo := 0; lo < len(u.class); lo += batch {
 			hi := min(len(u.class), lo+batch)
 			z := l.chances(l.weights, w, u, lo, hi)
@@ -187,4 +198,12 @@ func (l *softmaxLoop) score(threads int) {
 			}
 		}
 	})
+	sum := 0.0
+	for s := range l.walkers {
+		sum += l.walkers[s].loss
+	}
+	if sum < l.best {
+		l.best = sum
+		copy(l.bestWeights, l.weights)
+	}
 }

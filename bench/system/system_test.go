@@ -107,4 +107,9 @@ func TestBareLoopsLearn(t *testing.T) {
 	if got := correct(); got < 3*guessed {
 		t.Errorf("mlr: %d held-out rows right after 60 epochs, %d before", got, guessed)
 	}
+	factors.restart()
+	softmax.restart()
+	if again, got := errorOf(), correct(); again != before || got != guessed {
+		t.Errorf("after a restart the error is %v and %d rows are right, %v and %d at first", again, got, before, guessed)
+	}
 }
