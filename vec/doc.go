@@ -19,7 +19,7 @@
 //
 // A result depends on the values, the lengths and the kernel set, and on
 // nothing else: not on where a slice starts in memory, not on the other rows
-// of a matrix (see [GemmNN] for the one exception), not on earlier calls.
+// of a matrix, not on earlier calls.
 // The sets "avx2" and "avx512" give the same bits. The set "go" gives the
 // same bits on every machine, but not those of the other two, because plain Go
 // has no fused multiply-add in single precision and sums in another order. Where

@@ -11,9 +11,8 @@ import "fmt"
 // 0 or k 0, a and b are not read. NaN and Inf follow from the arithmetic.
 //
 // A row of c depends on its own row of a and on b, n, k, alpha and beta, never
-// on m, in every set and all three forms, but for [GemmNT] with n >= 32, whose
-// order of summing changes between m < 32 and m >= 32. So a batch can be cut by
-// rows without changing a bit.
+// on m, in every set and all three forms. So a batch can be cut by rows without
+// changing a bit.
 func GemmNN(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
 	checkGemm("GemmNN", m, n, k)
 	checkMatrix("GemmNN", "a", m, k, a, lda)

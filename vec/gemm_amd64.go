@@ -13,10 +13,14 @@ package vec
 const (
 	stretchMax  = 384  // of k: kc in the paper
 	heightMax   = 12   // rows of a tile: two AVX2 tiles of 6, one AVX-512 tile of 12
+	tilesMax    = 8    // of one assembly call, which cannot be preempted
 	rowsMax     = 336  // of a packed at once: mc
 	columnsMax  = 2048 // of b packed at once: nc
 	wideWidth   = 32   // columns of an AVX-512 tile; the last has 8, 16 or 32
 	narrowWidth = 16   // columns of an AVX2 tile
+
+	lowHeight    = 8   // rows of an AVX-512 tile for short sums
+	shortStretch = 128 // the longest of them
 
 	directRows  = 48       // with no more rows, packing b costs more than it saves
 	nearMax     = 1023     // elements from row to row: farther rows share sets of the first-level cache, and pages
@@ -74,6 +78,7 @@ type product struct {
 	transA, transB bool
 	wide           bool // AVX-512 tiles
 	width          int  // columns of a tile
+	height         int  // most rows of a tile
 	space          *workspace
 }
 
@@ -91,6 +96,11 @@ func (g *product) run() {
 		g.width = wideWidth
 	}
 	stretches := (g.k + stretchMax - 1) / stretchMax
+	if stretches == 1 && g.n <= columnsMax { // without divisions, which a small product would feel
+		g.stretch(0, g.n, 0, g.k, g.beta)
+		g.giveBack()
+		return
+	}
 	for j := 0; j < g.n; j += columnsMax {
 		beta := g.beta
 		for s := range stretches {
@@ -99,6 +109,11 @@ func (g *product) run() {
 			beta = 1
 		}
 	}
+	g.giveBack()
+}
+
+// giveBack returns the memory for packed panels, if any was taken.
+func (g *product) giveBack() {
 	if g.space != nil {
 		g.space.giveBack()
 	}
@@ -118,6 +133,7 @@ func (g *product) stretch(j, nb, p, kb int, beta float32) {
 		}
 	}
 	directA := g.readsInPlace(kb)
+	g.height = g.tileHeight(directA, kb)
 	for i := 0; i < g.m; i += rowsMax {
 		mb := min(rowsMax, g.m-i)
 		if !directA {
@@ -128,6 +144,15 @@ func (g *product) stretch(j, nb, p, kb int, beta float32) {
 			g.column(directA, i, mb, p, b, stepB, j+q, min(g.width, nb-q), kb, beta)
 		}
 	}
+}
+
+// tileHeight returns the most rows of a tile. Short sums are stored sooner: the stores of a low tile run while the next tile
+// begins. Longer sums read each element of b less often with high tiles.
+func (g *product) tileHeight(directA bool, kb int) int {
+	if g.wide && directA && kb <= shortStretch {
+		return lowHeight
+	}
+	return heightMax
 }
 
 // readsInPlace reports whether a is best read where it lies. Transposed: if it
@@ -144,11 +169,17 @@ func (g *product) readsInPlace(kb int) bool {
 
 // packPanels packs mb rows of a from row i.
 func (g *product) packPanels(i, mb, p, kb int) {
-	w, panels := g.workspace(), panelsOf(mb)
+	w, panels := g.workspace(), panelsOf(mb, g.height)
 	w.a = grow(w.a, panels*heightMax*kb)
+	low := mb / panels
+	higher := mb - low*panels
 	for r := range panels {
-		top := part(r, panels, mb)
-		g.packA(w.a[r*heightMax*kb:], i+top, part(r+1, panels, mb)-top, p, kb)
+		height := low
+		if r < higher {
+			height++
+		}
+		g.packA(w.a[r*heightMax*kb:], i, height, p, kb)
+		i += height
 	}
 }
 
@@ -158,7 +189,7 @@ func (g *product) panelB(direct bool, j, q, nb, p, kb int) (b []float32, stepB i
 	if !direct {
 		return g.space.b[q*kb:], 4 * g.width
 	}
-	if nb-q >= g.width {
+	if cols := nb - q; cols >= g.width || g.wide && (cols == 8 || cols == 16) {
 		return g.b[p*g.ldb+j+q:], 4 * g.ldb
 	}
 	w := g.workspace()
@@ -167,71 +198,81 @@ func (g *product) panelB(direct bool, j, q, nb, p, kb int) (b []float32, stepB i
 	return w.b, 4 * g.width
 }
 
-// column runs all panels of a against one panel of b.
+// column runs all panels of a against one panel of b: first the higher panels, then those that have one row less.
 func (g *product) column(direct bool, i, mb, p int, b []float32, stepB, j, cols, kb int, beta float32) {
-	panels := panelsOf(mb)
-	for r := range panels {
-		top := part(r, panels, mb)
-		height := part(r+1, panels, mb) - top
-		c := g.c[(i+top)*g.ldc+j:]
+	panels := panelsOf(mb, g.height)
+	low := mb / panels
+	higher := mb - low*panels
+	for r := 0; r < panels; {
+		height, tiles := low, panels-r
+		if r < higher {
+			height, tiles = low+1, higher-r
+		}
+		tiles = min(tiles, tilesMax)
+		top := i + r*low + min(r, higher)
+		c := g.c[top*g.ldc+j:]
 		switch {
 		case direct && g.transA:
-			g.tile(height, kb, g.a[p*g.lda+i+top:], 4*g.lda, false, b, stepB, beta, c, cols)
+			g.tiles(height, tiles, kb, g.a[p*g.lda+top:], 4*g.lda, height, false, b, stepB, beta, c, cols)
 		case direct:
-			g.tile(height, kb, g.a[(i+top)*g.lda+p:], 4*g.lda, true, b, stepB, beta, c, cols)
+			g.tiles(height, tiles, kb, g.a[top*g.lda+p:], 4*g.lda, height*g.lda, true, b, stepB, beta, c, cols)
 		default:
-			g.tile(height, kb, g.space.a[r*heightMax*kb:], 4*heightMax, false, b, stepB, beta, c, cols)
+			g.tiles(height, tiles, kb, g.space.a[r*heightMax*kb:], 4*heightMax, heightMax*kb, false, b, stepB, beta, c, cols)
 		}
+		r += tiles
 	}
 }
 
-// tile adds to a tile of at most heightMax rows and g.width columns. rows says
-// that a is row-major, which only AVX-512 tiles read.
-func (g *product) tile(height, kb int, a []float32, stepA int, rows bool, b []float32, stepB int, beta float32, c []float32, cols int) {
+// tiles adds to tiles of at most heightMax rows and g.width columns, one below another. The elements of a for one are nextA
+// after those for the tile above. rows says that a is row-major, which only AVX-512 tiles read.
+func (g *product) tiles(height, tiles, kb int, a []float32, stepA, nextA int, rows bool, b []float32, stepB int, beta float32, c []float32, cols int) {
 	switch {
 	case g.wide && rows:
-		wideTileRows(height, kb, &a[0], stepA, &b[0], stepB, g.alpha, beta, &c[0], 4*g.ldc, cols)
+		wideTilesRows(height, tiles, kb, &a[0], stepA, 4*nextA, &b[0], stepB, g.alpha, beta, &c[0], 4*g.ldc, cols)
 		return
 	case g.wide:
-		wideTile(height, kb, &a[0], stepA, &b[0], stepB, g.alpha, beta, &c[0], 4*g.ldc, cols)
+		wideTiles(height, tiles, kb, &a[0], stepA, 4*nextA, &b[0], stepB, g.alpha, beta, &c[0], 4*g.ldc, cols)
 		return
 	}
 	upper := (height + 1) / 2
 	if height <= heightMax/2 {
 		upper = height
 	}
-	tile16AVX2(upper, kb, &a[0], stepA, &b[0], stepB, g.alpha, beta, &c[0], 4*g.ldc, cols)
-	if upper < height {
-		tile16AVX2(height-upper, kb, &a[upper], stepA, &b[0], stepB, g.alpha, beta, &c[upper*g.ldc], 4*g.ldc, cols)
+	for t := range tiles {
+		a, c := a[t*nextA:], c[t*height*g.ldc:]
+		tile16AVX2(upper, 1, kb, &a[0], stepA, 0, &b[0], stepB, g.alpha, beta, &c[0], 4*g.ldc, cols)
+		if upper < height {
+			tile16AVX2(height-upper, 1, kb, &a[upper], stepA, 0, &b[0], stepB, g.alpha, beta, &c[upper*g.ldc], 4*g.ldc, cols)
+		}
 	}
 }
 
-// wideTile takes the narrowest AVX-512 kernel that holds cols columns.
-func wideTile(height, k int, a *float32, stepA int, b *float32, stepB int, alpha, beta float32, c *float32, strideC, cols int) {
+// wideTiles takes the narrowest AVX-512 kernel that holds cols columns.
+func wideTiles(height, tiles, k int, a *float32, stepA, nextA int, b *float32, stepB int, alpha, beta float32, c *float32, strideC, cols int) {
 	switch {
 	case cols > 16:
-		tile32AVX512(height, k, a, stepA, b, stepB, alpha, beta, c, strideC, cols)
+		tile32AVX512(height, tiles, k, a, stepA, nextA, b, stepB, alpha, beta, c, strideC, cols)
 	case cols > 8:
-		tile16AVX512(height, k, a, stepA, b, stepB, alpha, beta, c, strideC, cols)
+		tile16AVX512(height, tiles, k, a, stepA, nextA, b, stepB, alpha, beta, c, strideC, cols)
 	default:
-		tile8AVX512(height, k, a, stepA, b, stepB, alpha, beta, c, strideC, cols)
+		tile8AVX512(height, tiles, k, a, stepA, nextA, b, stepB, alpha, beta, c, strideC, cols)
 	}
 }
 
-// wideTileRows works like wideTile for a row-major a.
-func wideTileRows(height, k int, a *float32, stepA int, b *float32, stepB int, alpha, beta float32, c *float32, strideC, cols int) {
+// wideTilesRows works like wideTiles for a row-major a.
+func wideTilesRows(height, tiles, k int, a *float32, stepA, nextA int, b *float32, stepB int, alpha, beta float32, c *float32, strideC, cols int) {
 	switch {
 	case cols > 16:
-		tile32RowsAVX512(height, k, a, stepA, b, stepB, alpha, beta, c, strideC, cols)
+		tile32RowsAVX512(height, tiles, k, a, stepA, nextA, b, stepB, alpha, beta, c, strideC, cols)
 	case cols > 8:
-		tile16RowsAVX512(height, k, a, stepA, b, stepB, alpha, beta, c, strideC, cols)
+		tile16RowsAVX512(height, tiles, k, a, stepA, nextA, b, stepB, alpha, beta, c, strideC, cols)
 	default:
-		tile8RowsAVX512(height, k, a, stepA, b, stepB, alpha, beta, c, strideC, cols)
+		tile8RowsAVX512(height, tiles, k, a, stepA, nextA, b, stepB, alpha, beta, c, strideC, cols)
 	}
 }
 
-// panelsOf returns how many panels rows are cut into.
-func panelsOf(rows int) int { return (rows + heightMax - 1) / heightMax }
+// panelsOf returns how many panels of at most height rows are needed.
+func panelsOf(rows, height int) int { return (rows + height - 1) / height }
 
 // packA writes kb columns of height rows of a, as kb rows of heightMax. Lanes
 // beyond height hold anything: no tile stores what comes of them.

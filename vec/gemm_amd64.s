@@ -4,25 +4,27 @@
 
 #include "textflag.h"
 
-// func tile16AVX2(height int, k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+// func tile16AVX2(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 // Requires: AVX, CMOV, FMA3
-TEXT ·tile16AVX2(SB), NOSPLIT, $0-80
-	MOVQ   height+0(FP), AX
-	CMPQ   AX, $0x06
-	JEQ    h6
-	CMPQ   AX, $0x05
-	JEQ    h5
-	CMPQ   AX, $0x04
-	JEQ    h4
-	CMPQ   AX, $0x03
-	JEQ    h3
-	CMPQ   AX, $0x02
-	JEQ    h2
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+TEXT ·tile16AVX2(SB), NOSPLIT, $0-96
+	MOVQ height+0(FP), AX
+	CMPQ AX, $0x06
+	JEQ  h6
+	CMPQ AX, $0x05
+	JEQ  h5
+	CMPQ AX, $0x04
+	JEQ  h4
+	CMPQ AX, $0x03
+	JEQ  h3
+	CMPQ AX, $0x02
+	JEQ  h2
+
+h1_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 
@@ -75,86 +77,117 @@ h1_step_one:
 	JNZ          h1_step_one
 
 h1_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), CX
-	CMPQ         CX, $0x10
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x10
 	JL           h1_part
-	VBROADCASTSS alpha+48(FP), Y2
-	MOVL         beta+52(FP), CX
-	ADDL         CX, CX
-	JZ           h1_whole_fresh
-	VBROADCASTSS beta+52(FP), Y3
-	VMOVUPS      (AX), Y4
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h1_whole_scaled
+	VBROADCASTSS alpha+64(FP), Y2
 	VMULPS       Y2, Y0, Y0
-	VFMADD231PS  Y3, Y4, Y0
+	VMULPS       Y2, Y1, Y1
+
+h1_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h1_whole_fresh
+	VBROADCASTSS beta+68(FP), Y2
+	VMOVUPS      (AX), Y3
+	VFMADD231PS  Y2, Y3, Y0
 	VMOVUPS      Y0, (AX)
 	VMOVUPS      32(AX), Y0
-	VMULPS       Y2, Y1, Y1
-	VFMADD231PS  Y3, Y0, Y1
+	VFMADD231PS  Y2, Y0, Y1
 	VMOVUPS      Y1, 32(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h1_tile
 	VZEROUPPER
 	RET
 
 h1_whole_fresh:
-	VMULPS  Y2, Y0, Y0
 	VMOVUPS Y0, (AX)
-	VMULPS  Y2, Y1, Y1
 	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h1_tile
 	VZEROUPPER
 	RET
 
 h1_part:
-	LEAQ         restmask<>+0(SB), DX
-	MOVQ         $0x00000008, BX
-	XORQ         SI, SI
-	MOVQ         CX, DI
-	CMPQ         DI, $0x08
-	CMOVQGT      BX, DI
-	NEGQ         DI
-	LEAQ         32(DX)(DI*4), DI
-	SUBQ         $0x08, CX
-	CMOVQLT      SI, CX
-	CMPQ         CX, $0x08
-	CMOVQGT      BX, CX
-	NEGQ         CX
-	LEAQ         32(DX)(CX*4), CX
-	VBROADCASTSS alpha+48(FP), Y2
-	MOVL         beta+52(FP), DX
-	ADDL         DX, DX
-	JZ           h1_masked_fresh
-	VBROADCASTSS beta+52(FP), Y3
-	VMOVUPS      (DI), Y4
-	VMASKMOVPS   (AX), Y4, Y4
+	LEAQ         restmask<>+0(SB), BX
+	MOVQ         $0x00000008, SI
+	XORQ         DI, DI
+	MOVQ         DX, R8
+	CMPQ         R8, $0x08
+	CMOVQGT      SI, R8
+	NEGQ         R8
+	LEAQ         32(BX)(R8*4), R8
+	SUBQ         $0x08, DX
+	CMOVQLT      DI, DX
+	CMPQ         DX, $0x08
+	CMOVQGT      SI, DX
+	NEGQ         DX
+	LEAQ         32(BX)(DX*4), DX
+	MOVL         alpha+64(FP), BX
+	CMPL         BX, $0x3f800000
+	JEQ          h1_masked_scaled
+	VBROADCASTSS alpha+64(FP), Y2
 	VMULPS       Y2, Y0, Y0
-	VFMADD231PS  Y3, Y4, Y0
-	VMOVUPS      (DI), Y4
-	VMASKMOVPS   Y0, Y4, (AX)
-	VMOVUPS      (CX), Y0
-	VMASKMOVPS   32(AX), Y0, Y0
 	VMULPS       Y2, Y1, Y1
-	VFMADD231PS  Y3, Y0, Y1
-	VMOVUPS      (CX), Y0
+
+h1_masked_scaled:
+	MOVL         beta+68(FP), BX
+	ADDL         BX, BX
+	JZ           h1_masked_fresh
+	VBROADCASTSS beta+68(FP), Y2
+	VMOVUPS      (R8), Y3
+	VMASKMOVPS   (AX), Y3, Y3
+	VFMADD231PS  Y2, Y3, Y0
+	VMOVUPS      (R8), Y3
+	VMASKMOVPS   Y0, Y3, (AX)
+	VMOVUPS      (DX), Y0
+	VMASKMOVPS   32(AX), Y0, Y0
+	VFMADD231PS  Y2, Y0, Y1
+	VMOVUPS      (DX), Y0
 	VMASKMOVPS   Y1, Y0, 32(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h1_tile
 	VZEROUPPER
 	RET
 
 h1_masked_fresh:
-	VMULPS     Y2, Y0, Y0
-	VMOVUPS    (DI), Y3
-	VMASKMOVPS Y0, Y3, (AX)
-	VMULPS     Y2, Y1, Y1
-	VMOVUPS    (CX), Y0
+	VMOVUPS    (R8), Y2
+	VMASKMOVPS Y0, Y2, (AX)
+	VMOVUPS    (DX), Y0
 	VMASKMOVPS Y1, Y0, 32(AX)
+	ADDQ       CX, AX
+	MOVQ       AX, c+72(FP)
+	MOVQ       nextA+40(FP), AX
+	ADDQ       AX, a+24(FP)
+	DECQ       tiles+8(FP)
+	JNZ        h1_tile
 	VZEROUPPER
 	RET
 
 h2:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h2_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -224,46 +257,59 @@ h2_step_one:
 	JNZ          h2_step_one
 
 h2_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	CMPQ         DX, $0x10
 	JL           h2_part
-	VBROADCASTSS alpha+48(FP), Y4
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h2_whole_scaled
+	VBROADCASTSS alpha+64(FP), Y4
+	VMULPS       Y4, Y0, Y0
+	VMULPS       Y4, Y1, Y1
+	VMULPS       Y4, Y2, Y2
+	VMULPS       Y4, Y3, Y3
+
+h2_whole_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h2_whole_fresh
-	VBROADCASTSS beta+52(FP), Y5
-	VMOVUPS      (AX), Y6
-	VMULPS       Y4, Y0, Y0
-	VFMADD231PS  Y5, Y6, Y0
+	VBROADCASTSS beta+68(FP), Y4
+	VMOVUPS      (AX), Y5
+	VFMADD231PS  Y4, Y5, Y0
 	VMOVUPS      Y0, (AX)
 	VMOVUPS      32(AX), Y0
-	VMULPS       Y4, Y1, Y1
-	VFMADD231PS  Y5, Y0, Y1
+	VFMADD231PS  Y4, Y0, Y1
 	VMOVUPS      Y1, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      (AX), Y0
-	VMULPS       Y4, Y2, Y2
-	VFMADD231PS  Y5, Y0, Y2
+	VFMADD231PS  Y4, Y0, Y2
 	VMOVUPS      Y2, (AX)
 	VMOVUPS      32(AX), Y0
-	VMULPS       Y4, Y3, Y3
-	VFMADD231PS  Y5, Y0, Y3
+	VFMADD231PS  Y4, Y0, Y3
 	VMOVUPS      Y3, 32(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h2_tile
 	VZEROUPPER
 	RET
 
 h2_whole_fresh:
-	VMULPS  Y4, Y0, Y0
 	VMOVUPS Y0, (AX)
-	VMULPS  Y4, Y1, Y1
 	VMOVUPS Y1, 32(AX)
 	ADDQ    CX, AX
-	VMULPS  Y4, Y2, Y2
 	VMOVUPS Y2, (AX)
-	VMULPS  Y4, Y3, Y3
 	VMOVUPS Y3, 32(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h2_tile
 	VZEROUPPER
 	RET
 
@@ -282,62 +328,76 @@ h2_part:
 	CMOVQGT      SI, DX
 	NEGQ         DX
 	LEAQ         32(BX)(DX*4), DX
-	VBROADCASTSS alpha+48(FP), Y4
-	MOVL         beta+52(FP), BX
+	MOVL         alpha+64(FP), BX
+	CMPL         BX, $0x3f800000
+	JEQ          h2_masked_scaled
+	VBROADCASTSS alpha+64(FP), Y4
+	VMULPS       Y4, Y0, Y0
+	VMULPS       Y4, Y1, Y1
+	VMULPS       Y4, Y2, Y2
+	VMULPS       Y4, Y3, Y3
+
+h2_masked_scaled:
+	MOVL         beta+68(FP), BX
 	ADDL         BX, BX
 	JZ           h2_masked_fresh
-	VBROADCASTSS beta+52(FP), Y5
-	VMOVUPS      (R8), Y6
-	VMASKMOVPS   (AX), Y6, Y6
-	VMULPS       Y4, Y0, Y0
-	VFMADD231PS  Y5, Y6, Y0
-	VMOVUPS      (R8), Y6
-	VMASKMOVPS   Y0, Y6, (AX)
+	VBROADCASTSS beta+68(FP), Y4
+	VMOVUPS      (R8), Y5
+	VMASKMOVPS   (AX), Y5, Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VMOVUPS      (R8), Y5
+	VMASKMOVPS   Y0, Y5, (AX)
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   32(AX), Y0, Y0
-	VMULPS       Y4, Y1, Y1
-	VFMADD231PS  Y5, Y0, Y1
+	VFMADD231PS  Y4, Y0, Y1
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   Y1, Y0, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      (R8), Y0
 	VMASKMOVPS   (AX), Y0, Y0
-	VMULPS       Y4, Y2, Y2
-	VFMADD231PS  Y5, Y0, Y2
+	VFMADD231PS  Y4, Y0, Y2
 	VMOVUPS      (R8), Y0
 	VMASKMOVPS   Y2, Y0, (AX)
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   32(AX), Y0, Y0
-	VMULPS       Y4, Y3, Y3
-	VFMADD231PS  Y5, Y0, Y3
+	VFMADD231PS  Y4, Y0, Y3
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   Y3, Y0, 32(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h2_tile
 	VZEROUPPER
 	RET
 
 h2_masked_fresh:
-	VMULPS     Y4, Y0, Y0
-	VMOVUPS    (R8), Y5
-	VMASKMOVPS Y0, Y5, (AX)
-	VMULPS     Y4, Y1, Y1
+	VMOVUPS    (R8), Y4
+	VMASKMOVPS Y0, Y4, (AX)
 	VMOVUPS    (DX), Y0
 	VMASKMOVPS Y1, Y0, 32(AX)
 	ADDQ       CX, AX
-	VMULPS     Y4, Y2, Y2
 	VMOVUPS    (R8), Y0
 	VMASKMOVPS Y2, Y0, (AX)
-	VMULPS     Y4, Y3, Y3
 	VMOVUPS    (DX), Y0
 	VMASKMOVPS Y3, Y0, 32(AX)
+	ADDQ       CX, AX
+	MOVQ       AX, c+72(FP)
+	MOVQ       nextA+40(FP), AX
+	ADDQ       AX, a+24(FP)
+	DECQ       tiles+8(FP)
+	JNZ        h2_tile
 	VZEROUPPER
 	RET
 
 h3:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h3_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -424,60 +484,71 @@ h3_step_one:
 	JNZ          h3_step_one
 
 h3_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	CMPQ         DX, $0x10
 	JL           h3_part
-	VBROADCASTSS alpha+48(FP), Y6
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h3_whole_scaled
+	VBROADCASTSS alpha+64(FP), Y6
+	VMULPS       Y6, Y0, Y0
+	VMULPS       Y6, Y1, Y1
+	VMULPS       Y6, Y2, Y2
+	VMULPS       Y6, Y3, Y3
+	VMULPS       Y6, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+
+h3_whole_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h3_whole_fresh
-	VBROADCASTSS beta+52(FP), Y7
-	VMOVUPS      (AX), Y8
-	VMULPS       Y6, Y0, Y0
-	VFMADD231PS  Y7, Y8, Y0
+	VBROADCASTSS beta+68(FP), Y6
+	VMOVUPS      (AX), Y7
+	VFMADD231PS  Y6, Y7, Y0
 	VMOVUPS      Y0, (AX)
 	VMOVUPS      32(AX), Y0
-	VMULPS       Y6, Y1, Y1
-	VFMADD231PS  Y7, Y0, Y1
+	VFMADD231PS  Y6, Y0, Y1
 	VMOVUPS      Y1, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      (AX), Y0
-	VMULPS       Y6, Y2, Y2
-	VFMADD231PS  Y7, Y0, Y2
+	VFMADD231PS  Y6, Y0, Y2
 	VMOVUPS      Y2, (AX)
 	VMOVUPS      32(AX), Y0
-	VMULPS       Y6, Y3, Y3
-	VFMADD231PS  Y7, Y0, Y3
+	VFMADD231PS  Y6, Y0, Y3
 	VMOVUPS      Y3, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      (AX), Y0
-	VMULPS       Y6, Y4, Y4
-	VFMADD231PS  Y7, Y0, Y4
+	VFMADD231PS  Y6, Y0, Y4
 	VMOVUPS      Y4, (AX)
 	VMOVUPS      32(AX), Y0
-	VMULPS       Y6, Y5, Y5
-	VFMADD231PS  Y7, Y0, Y5
+	VFMADD231PS  Y6, Y0, Y5
 	VMOVUPS      Y5, 32(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h3_tile
 	VZEROUPPER
 	RET
 
 h3_whole_fresh:
-	VMULPS  Y6, Y0, Y0
 	VMOVUPS Y0, (AX)
-	VMULPS  Y6, Y1, Y1
 	VMOVUPS Y1, 32(AX)
 	ADDQ    CX, AX
-	VMULPS  Y6, Y2, Y2
 	VMOVUPS Y2, (AX)
-	VMULPS  Y6, Y3, Y3
 	VMOVUPS Y3, 32(AX)
 	ADDQ    CX, AX
-	VMULPS  Y6, Y4, Y4
 	VMOVUPS Y4, (AX)
-	VMULPS  Y6, Y5, Y5
 	VMOVUPS Y5, 32(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h3_tile
 	VZEROUPPER
 	RET
 
@@ -496,82 +567,94 @@ h3_part:
 	CMOVQGT      SI, DX
 	NEGQ         DX
 	LEAQ         32(BX)(DX*4), DX
-	VBROADCASTSS alpha+48(FP), Y6
-	MOVL         beta+52(FP), BX
+	MOVL         alpha+64(FP), BX
+	CMPL         BX, $0x3f800000
+	JEQ          h3_masked_scaled
+	VBROADCASTSS alpha+64(FP), Y6
+	VMULPS       Y6, Y0, Y0
+	VMULPS       Y6, Y1, Y1
+	VMULPS       Y6, Y2, Y2
+	VMULPS       Y6, Y3, Y3
+	VMULPS       Y6, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+
+h3_masked_scaled:
+	MOVL         beta+68(FP), BX
 	ADDL         BX, BX
 	JZ           h3_masked_fresh
-	VBROADCASTSS beta+52(FP), Y7
-	VMOVUPS      (R8), Y8
-	VMASKMOVPS   (AX), Y8, Y8
-	VMULPS       Y6, Y0, Y0
-	VFMADD231PS  Y7, Y8, Y0
-	VMOVUPS      (R8), Y8
-	VMASKMOVPS   Y0, Y8, (AX)
+	VBROADCASTSS beta+68(FP), Y6
+	VMOVUPS      (R8), Y7
+	VMASKMOVPS   (AX), Y7, Y7
+	VFMADD231PS  Y6, Y7, Y0
+	VMOVUPS      (R8), Y7
+	VMASKMOVPS   Y0, Y7, (AX)
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   32(AX), Y0, Y0
-	VMULPS       Y6, Y1, Y1
-	VFMADD231PS  Y7, Y0, Y1
+	VFMADD231PS  Y6, Y0, Y1
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   Y1, Y0, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      (R8), Y0
 	VMASKMOVPS   (AX), Y0, Y0
-	VMULPS       Y6, Y2, Y2
-	VFMADD231PS  Y7, Y0, Y2
+	VFMADD231PS  Y6, Y0, Y2
 	VMOVUPS      (R8), Y0
 	VMASKMOVPS   Y2, Y0, (AX)
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   32(AX), Y0, Y0
-	VMULPS       Y6, Y3, Y3
-	VFMADD231PS  Y7, Y0, Y3
+	VFMADD231PS  Y6, Y0, Y3
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   Y3, Y0, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      (R8), Y0
 	VMASKMOVPS   (AX), Y0, Y0
-	VMULPS       Y6, Y4, Y4
-	VFMADD231PS  Y7, Y0, Y4
+	VFMADD231PS  Y6, Y0, Y4
 	VMOVUPS      (R8), Y0
 	VMASKMOVPS   Y4, Y0, (AX)
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   32(AX), Y0, Y0
-	VMULPS       Y6, Y5, Y5
-	VFMADD231PS  Y7, Y0, Y5
+	VFMADD231PS  Y6, Y0, Y5
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   Y5, Y0, 32(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h3_tile
 	VZEROUPPER
 	RET
 
 h3_masked_fresh:
-	VMULPS     Y6, Y0, Y0
-	VMOVUPS    (R8), Y7
-	VMASKMOVPS Y0, Y7, (AX)
-	VMULPS     Y6, Y1, Y1
+	VMOVUPS    (R8), Y6
+	VMASKMOVPS Y0, Y6, (AX)
 	VMOVUPS    (DX), Y0
 	VMASKMOVPS Y1, Y0, 32(AX)
 	ADDQ       CX, AX
-	VMULPS     Y6, Y2, Y2
 	VMOVUPS    (R8), Y0
 	VMASKMOVPS Y2, Y0, (AX)
-	VMULPS     Y6, Y3, Y3
 	VMOVUPS    (DX), Y0
 	VMASKMOVPS Y3, Y0, 32(AX)
 	ADDQ       CX, AX
-	VMULPS     Y6, Y4, Y4
 	VMOVUPS    (R8), Y0
 	VMASKMOVPS Y4, Y0, (AX)
-	VMULPS     Y6, Y5, Y5
 	VMOVUPS    (DX), Y0
 	VMASKMOVPS Y5, Y0, 32(AX)
+	ADDQ       CX, AX
+	MOVQ       AX, c+72(FP)
+	MOVQ       nextA+40(FP), AX
+	ADDQ       AX, a+24(FP)
+	DECQ       tiles+8(FP)
+	JNZ        h3_tile
 	VZEROUPPER
 	RET
 
 h4:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h4_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -675,74 +758,83 @@ h4_step_one:
 	JNZ          h4_step_one
 
 h4_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	CMPQ         DX, $0x10
 	JL           h4_part
-	VBROADCASTSS alpha+48(FP), Y8
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h4_whole_scaled
+	VBROADCASTSS alpha+64(FP), Y8
+	VMULPS       Y8, Y0, Y0
+	VMULPS       Y8, Y1, Y1
+	VMULPS       Y8, Y2, Y2
+	VMULPS       Y8, Y3, Y3
+	VMULPS       Y8, Y4, Y4
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y8, Y6, Y6
+	VMULPS       Y8, Y7, Y7
+
+h4_whole_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h4_whole_fresh
-	VBROADCASTSS beta+52(FP), Y9
-	VMOVUPS      (AX), Y10
-	VMULPS       Y8, Y0, Y0
-	VFMADD231PS  Y9, Y10, Y0
+	VBROADCASTSS beta+68(FP), Y8
+	VMOVUPS      (AX), Y9
+	VFMADD231PS  Y8, Y9, Y0
 	VMOVUPS      Y0, (AX)
 	VMOVUPS      32(AX), Y0
-	VMULPS       Y8, Y1, Y1
-	VFMADD231PS  Y9, Y0, Y1
+	VFMADD231PS  Y8, Y0, Y1
 	VMOVUPS      Y1, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      (AX), Y0
-	VMULPS       Y8, Y2, Y2
-	VFMADD231PS  Y9, Y0, Y2
+	VFMADD231PS  Y8, Y0, Y2
 	VMOVUPS      Y2, (AX)
 	VMOVUPS      32(AX), Y0
-	VMULPS       Y8, Y3, Y3
-	VFMADD231PS  Y9, Y0, Y3
+	VFMADD231PS  Y8, Y0, Y3
 	VMOVUPS      Y3, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      (AX), Y0
-	VMULPS       Y8, Y4, Y4
-	VFMADD231PS  Y9, Y0, Y4
+	VFMADD231PS  Y8, Y0, Y4
 	VMOVUPS      Y4, (AX)
 	VMOVUPS      32(AX), Y0
-	VMULPS       Y8, Y5, Y5
-	VFMADD231PS  Y9, Y0, Y5
+	VFMADD231PS  Y8, Y0, Y5
 	VMOVUPS      Y5, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      (AX), Y0
-	VMULPS       Y8, Y6, Y6
-	VFMADD231PS  Y9, Y0, Y6
+	VFMADD231PS  Y8, Y0, Y6
 	VMOVUPS      Y6, (AX)
 	VMOVUPS      32(AX), Y0
-	VMULPS       Y8, Y7, Y7
-	VFMADD231PS  Y9, Y0, Y7
+	VFMADD231PS  Y8, Y0, Y7
 	VMOVUPS      Y7, 32(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h4_tile
 	VZEROUPPER
 	RET
 
 h4_whole_fresh:
-	VMULPS  Y8, Y0, Y0
 	VMOVUPS Y0, (AX)
-	VMULPS  Y8, Y1, Y1
 	VMOVUPS Y1, 32(AX)
 	ADDQ    CX, AX
-	VMULPS  Y8, Y2, Y2
 	VMOVUPS Y2, (AX)
-	VMULPS  Y8, Y3, Y3
 	VMOVUPS Y3, 32(AX)
 	ADDQ    CX, AX
-	VMULPS  Y8, Y4, Y4
 	VMOVUPS Y4, (AX)
-	VMULPS  Y8, Y5, Y5
 	VMOVUPS Y5, 32(AX)
 	ADDQ    CX, AX
-	VMULPS  Y8, Y6, Y6
 	VMOVUPS Y6, (AX)
-	VMULPS  Y8, Y7, Y7
 	VMOVUPS Y7, 32(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h4_tile
 	VZEROUPPER
 	RET
 
@@ -761,102 +853,112 @@ h4_part:
 	CMOVQGT      SI, DX
 	NEGQ         DX
 	LEAQ         32(BX)(DX*4), DX
-	VBROADCASTSS alpha+48(FP), Y8
-	MOVL         beta+52(FP), BX
+	MOVL         alpha+64(FP), BX
+	CMPL         BX, $0x3f800000
+	JEQ          h4_masked_scaled
+	VBROADCASTSS alpha+64(FP), Y8
+	VMULPS       Y8, Y0, Y0
+	VMULPS       Y8, Y1, Y1
+	VMULPS       Y8, Y2, Y2
+	VMULPS       Y8, Y3, Y3
+	VMULPS       Y8, Y4, Y4
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y8, Y6, Y6
+	VMULPS       Y8, Y7, Y7
+
+h4_masked_scaled:
+	MOVL         beta+68(FP), BX
 	ADDL         BX, BX
 	JZ           h4_masked_fresh
-	VBROADCASTSS beta+52(FP), Y9
-	VMOVUPS      (R8), Y10
-	VMASKMOVPS   (AX), Y10, Y10
-	VMULPS       Y8, Y0, Y0
-	VFMADD231PS  Y9, Y10, Y0
-	VMOVUPS      (R8), Y10
-	VMASKMOVPS   Y0, Y10, (AX)
+	VBROADCASTSS beta+68(FP), Y8
+	VMOVUPS      (R8), Y9
+	VMASKMOVPS   (AX), Y9, Y9
+	VFMADD231PS  Y8, Y9, Y0
+	VMOVUPS      (R8), Y9
+	VMASKMOVPS   Y0, Y9, (AX)
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   32(AX), Y0, Y0
-	VMULPS       Y8, Y1, Y1
-	VFMADD231PS  Y9, Y0, Y1
+	VFMADD231PS  Y8, Y0, Y1
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   Y1, Y0, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      (R8), Y0
 	VMASKMOVPS   (AX), Y0, Y0
-	VMULPS       Y8, Y2, Y2
-	VFMADD231PS  Y9, Y0, Y2
+	VFMADD231PS  Y8, Y0, Y2
 	VMOVUPS      (R8), Y0
 	VMASKMOVPS   Y2, Y0, (AX)
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   32(AX), Y0, Y0
-	VMULPS       Y8, Y3, Y3
-	VFMADD231PS  Y9, Y0, Y3
+	VFMADD231PS  Y8, Y0, Y3
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   Y3, Y0, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      (R8), Y0
 	VMASKMOVPS   (AX), Y0, Y0
-	VMULPS       Y8, Y4, Y4
-	VFMADD231PS  Y9, Y0, Y4
+	VFMADD231PS  Y8, Y0, Y4
 	VMOVUPS      (R8), Y0
 	VMASKMOVPS   Y4, Y0, (AX)
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   32(AX), Y0, Y0
-	VMULPS       Y8, Y5, Y5
-	VFMADD231PS  Y9, Y0, Y5
+	VFMADD231PS  Y8, Y0, Y5
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   Y5, Y0, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      (R8), Y0
 	VMASKMOVPS   (AX), Y0, Y0
-	VMULPS       Y8, Y6, Y6
-	VFMADD231PS  Y9, Y0, Y6
+	VFMADD231PS  Y8, Y0, Y6
 	VMOVUPS      (R8), Y0
 	VMASKMOVPS   Y6, Y0, (AX)
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   32(AX), Y0, Y0
-	VMULPS       Y8, Y7, Y7
-	VFMADD231PS  Y9, Y0, Y7
+	VFMADD231PS  Y8, Y0, Y7
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   Y7, Y0, 32(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h4_tile
 	VZEROUPPER
 	RET
 
 h4_masked_fresh:
-	VMULPS     Y8, Y0, Y0
-	VMOVUPS    (R8), Y9
-	VMASKMOVPS Y0, Y9, (AX)
-	VMULPS     Y8, Y1, Y1
+	VMOVUPS    (R8), Y8
+	VMASKMOVPS Y0, Y8, (AX)
 	VMOVUPS    (DX), Y0
 	VMASKMOVPS Y1, Y0, 32(AX)
 	ADDQ       CX, AX
-	VMULPS     Y8, Y2, Y2
 	VMOVUPS    (R8), Y0
 	VMASKMOVPS Y2, Y0, (AX)
-	VMULPS     Y8, Y3, Y3
 	VMOVUPS    (DX), Y0
 	VMASKMOVPS Y3, Y0, 32(AX)
 	ADDQ       CX, AX
-	VMULPS     Y8, Y4, Y4
 	VMOVUPS    (R8), Y0
 	VMASKMOVPS Y4, Y0, (AX)
-	VMULPS     Y8, Y5, Y5
 	VMOVUPS    (DX), Y0
 	VMASKMOVPS Y5, Y0, 32(AX)
 	ADDQ       CX, AX
-	VMULPS     Y8, Y6, Y6
 	VMOVUPS    (R8), Y0
 	VMASKMOVPS Y6, Y0, (AX)
-	VMULPS     Y8, Y7, Y7
 	VMOVUPS    (DX), Y0
 	VMASKMOVPS Y7, Y0, 32(AX)
+	ADDQ       CX, AX
+	MOVQ       AX, c+72(FP)
+	MOVQ       nextA+40(FP), AX
+	ADDQ       AX, a+24(FP)
+	DECQ       tiles+8(FP)
+	JNZ        h4_tile
 	VZEROUPPER
 	RET
 
 h5:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h5_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -977,88 +1079,95 @@ h5_step_one:
 	JNZ          h5_step_one
 
 h5_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	CMPQ         DX, $0x10
 	JL           h5_part
-	VBROADCASTSS alpha+48(FP), Y10
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h5_whole_scaled
+	VBROADCASTSS alpha+64(FP), Y10
+	VMULPS       Y10, Y0, Y0
+	VMULPS       Y10, Y1, Y1
+	VMULPS       Y10, Y2, Y2
+	VMULPS       Y10, Y3, Y3
+	VMULPS       Y10, Y4, Y4
+	VMULPS       Y10, Y5, Y5
+	VMULPS       Y10, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VMULPS       Y10, Y8, Y8
+	VMULPS       Y10, Y9, Y9
+
+h5_whole_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h5_whole_fresh
-	VBROADCASTSS beta+52(FP), Y11
-	VMOVUPS      (AX), Y12
-	VMULPS       Y10, Y0, Y0
-	VFMADD231PS  Y11, Y12, Y0
+	VBROADCASTSS beta+68(FP), Y10
+	VMOVUPS      (AX), Y11
+	VFMADD231PS  Y10, Y11, Y0
 	VMOVUPS      Y0, (AX)
 	VMOVUPS      32(AX), Y0
-	VMULPS       Y10, Y1, Y1
-	VFMADD231PS  Y11, Y0, Y1
+	VFMADD231PS  Y10, Y0, Y1
 	VMOVUPS      Y1, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      (AX), Y0
-	VMULPS       Y10, Y2, Y2
-	VFMADD231PS  Y11, Y0, Y2
+	VFMADD231PS  Y10, Y0, Y2
 	VMOVUPS      Y2, (AX)
 	VMOVUPS      32(AX), Y0
-	VMULPS       Y10, Y3, Y3
-	VFMADD231PS  Y11, Y0, Y3
+	VFMADD231PS  Y10, Y0, Y3
 	VMOVUPS      Y3, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      (AX), Y0
-	VMULPS       Y10, Y4, Y4
-	VFMADD231PS  Y11, Y0, Y4
+	VFMADD231PS  Y10, Y0, Y4
 	VMOVUPS      Y4, (AX)
 	VMOVUPS      32(AX), Y0
-	VMULPS       Y10, Y5, Y5
-	VFMADD231PS  Y11, Y0, Y5
+	VFMADD231PS  Y10, Y0, Y5
 	VMOVUPS      Y5, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      (AX), Y0
-	VMULPS       Y10, Y6, Y6
-	VFMADD231PS  Y11, Y0, Y6
+	VFMADD231PS  Y10, Y0, Y6
 	VMOVUPS      Y6, (AX)
 	VMOVUPS      32(AX), Y0
-	VMULPS       Y10, Y7, Y7
-	VFMADD231PS  Y11, Y0, Y7
+	VFMADD231PS  Y10, Y0, Y7
 	VMOVUPS      Y7, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      (AX), Y0
-	VMULPS       Y10, Y8, Y8
-	VFMADD231PS  Y11, Y0, Y8
+	VFMADD231PS  Y10, Y0, Y8
 	VMOVUPS      Y8, (AX)
 	VMOVUPS      32(AX), Y0
-	VMULPS       Y10, Y9, Y9
-	VFMADD231PS  Y11, Y0, Y9
+	VFMADD231PS  Y10, Y0, Y9
 	VMOVUPS      Y9, 32(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h5_tile
 	VZEROUPPER
 	RET
 
 h5_whole_fresh:
-	VMULPS  Y10, Y0, Y0
 	VMOVUPS Y0, (AX)
-	VMULPS  Y10, Y1, Y1
 	VMOVUPS Y1, 32(AX)
 	ADDQ    CX, AX
-	VMULPS  Y10, Y2, Y2
 	VMOVUPS Y2, (AX)
-	VMULPS  Y10, Y3, Y3
 	VMOVUPS Y3, 32(AX)
 	ADDQ    CX, AX
-	VMULPS  Y10, Y4, Y4
 	VMOVUPS Y4, (AX)
-	VMULPS  Y10, Y5, Y5
 	VMOVUPS Y5, 32(AX)
 	ADDQ    CX, AX
-	VMULPS  Y10, Y6, Y6
 	VMOVUPS Y6, (AX)
-	VMULPS  Y10, Y7, Y7
 	VMOVUPS Y7, 32(AX)
 	ADDQ    CX, AX
-	VMULPS  Y10, Y8, Y8
 	VMOVUPS Y8, (AX)
-	VMULPS  Y10, Y9, Y9
 	VMOVUPS Y9, 32(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h5_tile
 	VZEROUPPER
 	RET
 
@@ -1077,122 +1186,130 @@ h5_part:
 	CMOVQGT      SI, DX
 	NEGQ         DX
 	LEAQ         32(BX)(DX*4), DX
-	VBROADCASTSS alpha+48(FP), Y10
-	MOVL         beta+52(FP), BX
+	MOVL         alpha+64(FP), BX
+	CMPL         BX, $0x3f800000
+	JEQ          h5_masked_scaled
+	VBROADCASTSS alpha+64(FP), Y10
+	VMULPS       Y10, Y0, Y0
+	VMULPS       Y10, Y1, Y1
+	VMULPS       Y10, Y2, Y2
+	VMULPS       Y10, Y3, Y3
+	VMULPS       Y10, Y4, Y4
+	VMULPS       Y10, Y5, Y5
+	VMULPS       Y10, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VMULPS       Y10, Y8, Y8
+	VMULPS       Y10, Y9, Y9
+
+h5_masked_scaled:
+	MOVL         beta+68(FP), BX
 	ADDL         BX, BX
 	JZ           h5_masked_fresh
-	VBROADCASTSS beta+52(FP), Y11
-	VMOVUPS      (R8), Y12
-	VMASKMOVPS   (AX), Y12, Y12
-	VMULPS       Y10, Y0, Y0
-	VFMADD231PS  Y11, Y12, Y0
-	VMOVUPS      (R8), Y12
-	VMASKMOVPS   Y0, Y12, (AX)
+	VBROADCASTSS beta+68(FP), Y10
+	VMOVUPS      (R8), Y11
+	VMASKMOVPS   (AX), Y11, Y11
+	VFMADD231PS  Y10, Y11, Y0
+	VMOVUPS      (R8), Y11
+	VMASKMOVPS   Y0, Y11, (AX)
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   32(AX), Y0, Y0
-	VMULPS       Y10, Y1, Y1
-	VFMADD231PS  Y11, Y0, Y1
+	VFMADD231PS  Y10, Y0, Y1
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   Y1, Y0, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      (R8), Y0
 	VMASKMOVPS   (AX), Y0, Y0
-	VMULPS       Y10, Y2, Y2
-	VFMADD231PS  Y11, Y0, Y2
+	VFMADD231PS  Y10, Y0, Y2
 	VMOVUPS      (R8), Y0
 	VMASKMOVPS   Y2, Y0, (AX)
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   32(AX), Y0, Y0
-	VMULPS       Y10, Y3, Y3
-	VFMADD231PS  Y11, Y0, Y3
+	VFMADD231PS  Y10, Y0, Y3
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   Y3, Y0, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      (R8), Y0
 	VMASKMOVPS   (AX), Y0, Y0
-	VMULPS       Y10, Y4, Y4
-	VFMADD231PS  Y11, Y0, Y4
+	VFMADD231PS  Y10, Y0, Y4
 	VMOVUPS      (R8), Y0
 	VMASKMOVPS   Y4, Y0, (AX)
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   32(AX), Y0, Y0
-	VMULPS       Y10, Y5, Y5
-	VFMADD231PS  Y11, Y0, Y5
+	VFMADD231PS  Y10, Y0, Y5
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   Y5, Y0, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      (R8), Y0
 	VMASKMOVPS   (AX), Y0, Y0
-	VMULPS       Y10, Y6, Y6
-	VFMADD231PS  Y11, Y0, Y6
+	VFMADD231PS  Y10, Y0, Y6
 	VMOVUPS      (R8), Y0
 	VMASKMOVPS   Y6, Y0, (AX)
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   32(AX), Y0, Y0
-	VMULPS       Y10, Y7, Y7
-	VFMADD231PS  Y11, Y0, Y7
+	VFMADD231PS  Y10, Y0, Y7
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   Y7, Y0, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      (R8), Y0
 	VMASKMOVPS   (AX), Y0, Y0
-	VMULPS       Y10, Y8, Y8
-	VFMADD231PS  Y11, Y0, Y8
+	VFMADD231PS  Y10, Y0, Y8
 	VMOVUPS      (R8), Y0
 	VMASKMOVPS   Y8, Y0, (AX)
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   32(AX), Y0, Y0
-	VMULPS       Y10, Y9, Y9
-	VFMADD231PS  Y11, Y0, Y9
+	VFMADD231PS  Y10, Y0, Y9
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   Y9, Y0, 32(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h5_tile
 	VZEROUPPER
 	RET
 
 h5_masked_fresh:
-	VMULPS     Y10, Y0, Y0
-	VMOVUPS    (R8), Y11
-	VMASKMOVPS Y0, Y11, (AX)
-	VMULPS     Y10, Y1, Y1
+	VMOVUPS    (R8), Y10
+	VMASKMOVPS Y0, Y10, (AX)
 	VMOVUPS    (DX), Y0
 	VMASKMOVPS Y1, Y0, 32(AX)
 	ADDQ       CX, AX
-	VMULPS     Y10, Y2, Y2
 	VMOVUPS    (R8), Y0
 	VMASKMOVPS Y2, Y0, (AX)
-	VMULPS     Y10, Y3, Y3
 	VMOVUPS    (DX), Y0
 	VMASKMOVPS Y3, Y0, 32(AX)
 	ADDQ       CX, AX
-	VMULPS     Y10, Y4, Y4
 	VMOVUPS    (R8), Y0
 	VMASKMOVPS Y4, Y0, (AX)
-	VMULPS     Y10, Y5, Y5
 	VMOVUPS    (DX), Y0
 	VMASKMOVPS Y5, Y0, 32(AX)
 	ADDQ       CX, AX
-	VMULPS     Y10, Y6, Y6
 	VMOVUPS    (R8), Y0
 	VMASKMOVPS Y6, Y0, (AX)
-	VMULPS     Y10, Y7, Y7
 	VMOVUPS    (DX), Y0
 	VMASKMOVPS Y7, Y0, 32(AX)
 	ADDQ       CX, AX
-	VMULPS     Y10, Y8, Y8
 	VMOVUPS    (R8), Y0
 	VMASKMOVPS Y8, Y0, (AX)
-	VMULPS     Y10, Y9, Y9
 	VMOVUPS    (DX), Y0
 	VMASKMOVPS Y9, Y0, 32(AX)
+	ADDQ       CX, AX
+	MOVQ       AX, c+72(FP)
+	MOVQ       nextA+40(FP), AX
+	ADDQ       AX, a+24(FP)
+	DECQ       tiles+8(FP)
+	JNZ        h5_tile
 	VZEROUPPER
 	RET
 
 h6:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h6_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -1330,102 +1447,107 @@ h6_step_one:
 	JNZ          h6_step_one
 
 h6_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	CMPQ         DX, $0x10
 	JL           h6_part
-	VBROADCASTSS alpha+48(FP), Y12
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h6_whole_scaled
+	VBROADCASTSS alpha+64(FP), Y12
+	VMULPS       Y12, Y0, Y0
+	VMULPS       Y12, Y1, Y1
+	VMULPS       Y12, Y2, Y2
+	VMULPS       Y12, Y3, Y3
+	VMULPS       Y12, Y4, Y4
+	VMULPS       Y12, Y5, Y5
+	VMULPS       Y12, Y6, Y6
+	VMULPS       Y12, Y7, Y7
+	VMULPS       Y12, Y8, Y8
+	VMULPS       Y12, Y9, Y9
+	VMULPS       Y12, Y10, Y10
+	VMULPS       Y12, Y11, Y11
+
+h6_whole_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h6_whole_fresh
-	VBROADCASTSS beta+52(FP), Y13
-	VMOVUPS      (AX), Y14
-	VMULPS       Y12, Y0, Y0
-	VFMADD231PS  Y13, Y14, Y0
+	VBROADCASTSS beta+68(FP), Y12
+	VMOVUPS      (AX), Y13
+	VFMADD231PS  Y12, Y13, Y0
 	VMOVUPS      Y0, (AX)
 	VMOVUPS      32(AX), Y0
-	VMULPS       Y12, Y1, Y1
-	VFMADD231PS  Y13, Y0, Y1
+	VFMADD231PS  Y12, Y0, Y1
 	VMOVUPS      Y1, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      (AX), Y0
-	VMULPS       Y12, Y2, Y2
-	VFMADD231PS  Y13, Y0, Y2
+	VFMADD231PS  Y12, Y0, Y2
 	VMOVUPS      Y2, (AX)
 	VMOVUPS      32(AX), Y0
-	VMULPS       Y12, Y3, Y3
-	VFMADD231PS  Y13, Y0, Y3
+	VFMADD231PS  Y12, Y0, Y3
 	VMOVUPS      Y3, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      (AX), Y0
-	VMULPS       Y12, Y4, Y4
-	VFMADD231PS  Y13, Y0, Y4
+	VFMADD231PS  Y12, Y0, Y4
 	VMOVUPS      Y4, (AX)
 	VMOVUPS      32(AX), Y0
-	VMULPS       Y12, Y5, Y5
-	VFMADD231PS  Y13, Y0, Y5
+	VFMADD231PS  Y12, Y0, Y5
 	VMOVUPS      Y5, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      (AX), Y0
-	VMULPS       Y12, Y6, Y6
-	VFMADD231PS  Y13, Y0, Y6
+	VFMADD231PS  Y12, Y0, Y6
 	VMOVUPS      Y6, (AX)
 	VMOVUPS      32(AX), Y0
-	VMULPS       Y12, Y7, Y7
-	VFMADD231PS  Y13, Y0, Y7
+	VFMADD231PS  Y12, Y0, Y7
 	VMOVUPS      Y7, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      (AX), Y0
-	VMULPS       Y12, Y8, Y8
-	VFMADD231PS  Y13, Y0, Y8
+	VFMADD231PS  Y12, Y0, Y8
 	VMOVUPS      Y8, (AX)
 	VMOVUPS      32(AX), Y0
-	VMULPS       Y12, Y9, Y9
-	VFMADD231PS  Y13, Y0, Y9
+	VFMADD231PS  Y12, Y0, Y9
 	VMOVUPS      Y9, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      (AX), Y0
-	VMULPS       Y12, Y10, Y10
-	VFMADD231PS  Y13, Y0, Y10
+	VFMADD231PS  Y12, Y0, Y10
 	VMOVUPS      Y10, (AX)
 	VMOVUPS      32(AX), Y0
-	VMULPS       Y12, Y11, Y11
-	VFMADD231PS  Y13, Y0, Y11
+	VFMADD231PS  Y12, Y0, Y11
 	VMOVUPS      Y11, 32(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h6_tile
 	VZEROUPPER
 	RET
 
 h6_whole_fresh:
-	VMULPS  Y12, Y0, Y0
 	VMOVUPS Y0, (AX)
-	VMULPS  Y12, Y1, Y1
 	VMOVUPS Y1, 32(AX)
 	ADDQ    CX, AX
-	VMULPS  Y12, Y2, Y2
 	VMOVUPS Y2, (AX)
-	VMULPS  Y12, Y3, Y3
 	VMOVUPS Y3, 32(AX)
 	ADDQ    CX, AX
-	VMULPS  Y12, Y4, Y4
 	VMOVUPS Y4, (AX)
-	VMULPS  Y12, Y5, Y5
 	VMOVUPS Y5, 32(AX)
 	ADDQ    CX, AX
-	VMULPS  Y12, Y6, Y6
 	VMOVUPS Y6, (AX)
-	VMULPS  Y12, Y7, Y7
 	VMOVUPS Y7, 32(AX)
 	ADDQ    CX, AX
-	VMULPS  Y12, Y8, Y8
 	VMOVUPS Y8, (AX)
-	VMULPS  Y12, Y9, Y9
 	VMOVUPS Y9, 32(AX)
 	ADDQ    CX, AX
-	VMULPS  Y12, Y10, Y10
 	VMOVUPS Y10, (AX)
-	VMULPS  Y12, Y11, Y11
 	VMOVUPS Y11, 32(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h6_tile
 	VZEROUPPER
 	RET
 
@@ -1444,133 +1566,138 @@ h6_part:
 	CMOVQGT      SI, DX
 	NEGQ         DX
 	LEAQ         32(BX)(DX*4), DX
-	VBROADCASTSS alpha+48(FP), Y12
-	MOVL         beta+52(FP), BX
+	MOVL         alpha+64(FP), BX
+	CMPL         BX, $0x3f800000
+	JEQ          h6_masked_scaled
+	VBROADCASTSS alpha+64(FP), Y12
+	VMULPS       Y12, Y0, Y0
+	VMULPS       Y12, Y1, Y1
+	VMULPS       Y12, Y2, Y2
+	VMULPS       Y12, Y3, Y3
+	VMULPS       Y12, Y4, Y4
+	VMULPS       Y12, Y5, Y5
+	VMULPS       Y12, Y6, Y6
+	VMULPS       Y12, Y7, Y7
+	VMULPS       Y12, Y8, Y8
+	VMULPS       Y12, Y9, Y9
+	VMULPS       Y12, Y10, Y10
+	VMULPS       Y12, Y11, Y11
+
+h6_masked_scaled:
+	MOVL         beta+68(FP), BX
 	ADDL         BX, BX
 	JZ           h6_masked_fresh
-	VBROADCASTSS beta+52(FP), Y13
-	VMOVUPS      (R8), Y14
-	VMASKMOVPS   (AX), Y14, Y14
-	VMULPS       Y12, Y0, Y0
-	VFMADD231PS  Y13, Y14, Y0
-	VMOVUPS      (R8), Y14
-	VMASKMOVPS   Y0, Y14, (AX)
+	VBROADCASTSS beta+68(FP), Y12
+	VMOVUPS      (R8), Y13
+	VMASKMOVPS   (AX), Y13, Y13
+	VFMADD231PS  Y12, Y13, Y0
+	VMOVUPS      (R8), Y13
+	VMASKMOVPS   Y0, Y13, (AX)
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   32(AX), Y0, Y0
-	VMULPS       Y12, Y1, Y1
-	VFMADD231PS  Y13, Y0, Y1
+	VFMADD231PS  Y12, Y0, Y1
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   Y1, Y0, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      (R8), Y0
 	VMASKMOVPS   (AX), Y0, Y0
-	VMULPS       Y12, Y2, Y2
-	VFMADD231PS  Y13, Y0, Y2
+	VFMADD231PS  Y12, Y0, Y2
 	VMOVUPS      (R8), Y0
 	VMASKMOVPS   Y2, Y0, (AX)
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   32(AX), Y0, Y0
-	VMULPS       Y12, Y3, Y3
-	VFMADD231PS  Y13, Y0, Y3
+	VFMADD231PS  Y12, Y0, Y3
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   Y3, Y0, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      (R8), Y0
 	VMASKMOVPS   (AX), Y0, Y0
-	VMULPS       Y12, Y4, Y4
-	VFMADD231PS  Y13, Y0, Y4
+	VFMADD231PS  Y12, Y0, Y4
 	VMOVUPS      (R8), Y0
 	VMASKMOVPS   Y4, Y0, (AX)
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   32(AX), Y0, Y0
-	VMULPS       Y12, Y5, Y5
-	VFMADD231PS  Y13, Y0, Y5
+	VFMADD231PS  Y12, Y0, Y5
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   Y5, Y0, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      (R8), Y0
 	VMASKMOVPS   (AX), Y0, Y0
-	VMULPS       Y12, Y6, Y6
-	VFMADD231PS  Y13, Y0, Y6
+	VFMADD231PS  Y12, Y0, Y6
 	VMOVUPS      (R8), Y0
 	VMASKMOVPS   Y6, Y0, (AX)
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   32(AX), Y0, Y0
-	VMULPS       Y12, Y7, Y7
-	VFMADD231PS  Y13, Y0, Y7
+	VFMADD231PS  Y12, Y0, Y7
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   Y7, Y0, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      (R8), Y0
 	VMASKMOVPS   (AX), Y0, Y0
-	VMULPS       Y12, Y8, Y8
-	VFMADD231PS  Y13, Y0, Y8
+	VFMADD231PS  Y12, Y0, Y8
 	VMOVUPS      (R8), Y0
 	VMASKMOVPS   Y8, Y0, (AX)
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   32(AX), Y0, Y0
-	VMULPS       Y12, Y9, Y9
-	VFMADD231PS  Y13, Y0, Y9
+	VFMADD231PS  Y12, Y0, Y9
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   Y9, Y0, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      (R8), Y0
 	VMASKMOVPS   (AX), Y0, Y0
-	VMULPS       Y12, Y10, Y10
-	VFMADD231PS  Y13, Y0, Y10
+	VFMADD231PS  Y12, Y0, Y10
 	VMOVUPS      (R8), Y0
 	VMASKMOVPS   Y10, Y0, (AX)
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   32(AX), Y0, Y0
-	VMULPS       Y12, Y11, Y11
-	VFMADD231PS  Y13, Y0, Y11
+	VFMADD231PS  Y12, Y0, Y11
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   Y11, Y0, 32(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h6_tile
 	VZEROUPPER
 	RET
 
 h6_masked_fresh:
-	VMULPS     Y12, Y0, Y0
-	VMOVUPS    (R8), Y13
-	VMASKMOVPS Y0, Y13, (AX)
-	VMULPS     Y12, Y1, Y1
+	VMOVUPS    (R8), Y12
+	VMASKMOVPS Y0, Y12, (AX)
 	VMOVUPS    (DX), Y0
 	VMASKMOVPS Y1, Y0, 32(AX)
 	ADDQ       CX, AX
-	VMULPS     Y12, Y2, Y2
 	VMOVUPS    (R8), Y0
 	VMASKMOVPS Y2, Y0, (AX)
-	VMULPS     Y12, Y3, Y3
 	VMOVUPS    (DX), Y0
 	VMASKMOVPS Y3, Y0, 32(AX)
 	ADDQ       CX, AX
-	VMULPS     Y12, Y4, Y4
 	VMOVUPS    (R8), Y0
 	VMASKMOVPS Y4, Y0, (AX)
-	VMULPS     Y12, Y5, Y5
 	VMOVUPS    (DX), Y0
 	VMASKMOVPS Y5, Y0, 32(AX)
 	ADDQ       CX, AX
-	VMULPS     Y12, Y6, Y6
 	VMOVUPS    (R8), Y0
 	VMASKMOVPS Y6, Y0, (AX)
-	VMULPS     Y12, Y7, Y7
 	VMOVUPS    (DX), Y0
 	VMASKMOVPS Y7, Y0, 32(AX)
 	ADDQ       CX, AX
-	VMULPS     Y12, Y8, Y8
 	VMOVUPS    (R8), Y0
 	VMASKMOVPS Y8, Y0, (AX)
-	VMULPS     Y12, Y9, Y9
 	VMOVUPS    (DX), Y0
 	VMASKMOVPS Y9, Y0, 32(AX)
 	ADDQ       CX, AX
-	VMULPS     Y12, Y10, Y10
 	VMOVUPS    (R8), Y0
 	VMASKMOVPS Y10, Y0, (AX)
-	VMULPS     Y12, Y11, Y11
 	VMOVUPS    (DX), Y0
 	VMASKMOVPS Y11, Y0, 32(AX)
+	ADDQ       CX, AX
+	MOVQ       AX, c+72(FP)
+	MOVQ       nextA+40(FP), AX
+	ADDQ       AX, a+24(FP)
+	DECQ       tiles+8(FP)
+	JNZ        h6_tile
 	VZEROUPPER
 	RET
 
@@ -1592,37 +1719,39 @@ DATA restmask<>+56(SB)/4, $0x00000000
 DATA restmask<>+60(SB)/4, $0x00000000
 GLOBL restmask<>(SB), RODATA|NOPTR, $64
 
-// func tile8AVX512(height int, k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+// func tile8AVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 // Requires: AVX, AVX512F, AVX512VL, BMI2, FMA3
-TEXT ·tile8AVX512(SB), NOSPLIT, $0-80
-	MOVQ   height+0(FP), AX
-	CMPQ   AX, $0x0c
-	JEQ    h12
-	CMPQ   AX, $0x0b
-	JEQ    h11
-	CMPQ   AX, $0x0a
-	JEQ    h10
-	CMPQ   AX, $0x09
-	JEQ    h9
-	CMPQ   AX, $0x08
-	JEQ    h8
-	CMPQ   AX, $0x07
-	JEQ    h7
-	CMPQ   AX, $0x06
-	JEQ    h6
-	CMPQ   AX, $0x05
-	JEQ    h5
-	CMPQ   AX, $0x04
-	JEQ    h4
-	CMPQ   AX, $0x03
-	JEQ    h3
-	CMPQ   AX, $0x02
-	JEQ    h2
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+TEXT ·tile8AVX512(SB), NOSPLIT, $0-96
+	MOVQ height+0(FP), AX
+	CMPQ AX, $0x0c
+	JEQ  h12
+	CMPQ AX, $0x0b
+	JEQ  h11
+	CMPQ AX, $0x0a
+	JEQ  h10
+	CMPQ AX, $0x09
+	JEQ  h9
+	CMPQ AX, $0x08
+	JEQ  h8
+	CMPQ AX, $0x07
+	JEQ  h7
+	CMPQ AX, $0x06
+	JEQ  h6
+	CMPQ AX, $0x05
+	JEQ  h5
+	CMPQ AX, $0x04
+	JEQ  h4
+	CMPQ AX, $0x03
+	JEQ  h3
+	CMPQ AX, $0x02
+	JEQ  h2
+
+h1_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Y0, Y0, Y0
 
 h1_step_many:
@@ -1664,37 +1793,91 @@ h1_step_one:
 	JNZ          h1_step_one
 
 h1_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), CX
-	MOVQ         $-1, DX
-	BZHIQ        CX, DX, DX
-	KMOVW        DX, K1
-	SHRQ         $0x10, DX
-	VBROADCASTSS alpha+48(FP), Y1
-	MOVL         beta+52(FP), CX
-	ADDL         CX, CX
-	JZ           h1_masked_fresh
-	VBROADCASTSS beta+52(FP), Y2
-	VMOVUPS.Z    (AX), K1, Y3
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x08
+	JL           h1_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h1_whole_scaled
+	VBROADCASTSS alpha+64(FP), Y1
 	VMULPS       Y1, Y0, Y0
-	VFMADD231PS  Y2, Y3, Y0
+
+h1_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h1_whole_fresh
+	VBROADCASTSS beta+68(FP), Y1
+	VMOVUPS      (AX), Y2
+	VFMADD231PS  Y1, Y2, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h1_tile
+	VZEROUPPER
+	RET
+
+h1_whole_fresh:
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h1_tile
+	VZEROUPPER
+	RET
+
+h1_part:
+	MOVQ         $-1, BX
+	BZHIQ        DX, BX, BX
+	KMOVW        BX, K1
+	SHRQ         $0x10, BX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h1_masked_scaled
+	VBROADCASTSS alpha+64(FP), Y1
+	VMULPS       Y1, Y0, Y0
+
+h1_masked_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h1_masked_fresh
+	VBROADCASTSS beta+68(FP), Y1
+	VMOVUPS.Z    (AX), K1, Y2
+	VFMADD231PS  Y1, Y2, Y0
 	VMOVUPS      Y0, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h1_tile
 	VZEROUPPER
 	RET
 
 h1_masked_fresh:
-	VMULPS  Y1, Y0, Y0
 	VMOVUPS Y0, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h1_tile
 	VZEROUPPER
 	RET
 
 h2:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h2_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Y0, Y0, Y0
 	VPXORD Y1, Y1, Y1
 
@@ -1747,45 +1930,105 @@ h2_step_one:
 	JNZ          h2_step_one
 
 h2_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x08
+	JL           h2_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h2_whole_scaled
+	VBROADCASTSS alpha+64(FP), Y2
+	VMULPS       Y2, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+
+h2_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h2_whole_fresh
+	VBROADCASTSS beta+68(FP), Y2
+	VMOVUPS      (AX), Y3
+	VFMADD231PS  Y2, Y3, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y3
+	VFMADD231PS  Y2, Y3, Y1
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h2_tile
+	VZEROUPPER
+	RET
+
+h2_whole_fresh:
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h2_tile
+	VZEROUPPER
+	RET
+
+h2_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Y2
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h2_masked_scaled
+	VBROADCASTSS alpha+64(FP), Y2
+	VMULPS       Y2, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+
+h2_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h2_masked_fresh
-	VBROADCASTSS beta+52(FP), Y3
-	VMOVUPS.Z    (AX), K1, Y4
-	VMULPS       Y2, Y0, Y0
-	VFMADD231PS  Y3, Y4, Y0
+	VBROADCASTSS beta+68(FP), Y2
+	VMOVUPS.Z    (AX), K1, Y3
+	VFMADD231PS  Y2, Y3, Y0
 	VMOVUPS      Y0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y2, Y1, Y1
-	VFMADD231PS  Y3, Y0, Y1
+	VMOVUPS.Z    (AX), K1, Y3
+	VFMADD231PS  Y2, Y3, Y1
 	VMOVUPS      Y1, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h2_tile
 	VZEROUPPER
 	RET
 
 h2_masked_fresh:
-	VMULPS  Y2, Y0, Y0
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y2, Y1, Y1
 	VMOVUPS Y1, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h2_tile
 	VZEROUPPER
 	RET
 
 h3:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h3_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Y0, Y0, Y0
 	VPXORD Y1, Y1, Y1
 	VPXORD Y2, Y2, Y2
@@ -1849,53 +2092,119 @@ h3_step_one:
 	JNZ          h3_step_one
 
 h3_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x08
+	JL           h3_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h3_whole_scaled
+	VBROADCASTSS alpha+64(FP), Y3
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y3, Y1, Y1
+	VMULPS       Y3, Y2, Y2
+
+h3_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h3_whole_fresh
+	VBROADCASTSS beta+68(FP), Y3
+	VMOVUPS      (AX), Y4
+	VFMADD231PS  Y3, Y4, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y4
+	VFMADD231PS  Y3, Y4, Y1
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y4
+	VFMADD231PS  Y3, Y4, Y2
+	VMOVUPS      Y2, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h3_tile
+	VZEROUPPER
+	RET
+
+h3_whole_fresh:
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h3_tile
+	VZEROUPPER
+	RET
+
+h3_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Y3
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h3_masked_scaled
+	VBROADCASTSS alpha+64(FP), Y3
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y3, Y1, Y1
+	VMULPS       Y3, Y2, Y2
+
+h3_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h3_masked_fresh
-	VBROADCASTSS beta+52(FP), Y4
-	VMOVUPS.Z    (AX), K1, Y5
-	VMULPS       Y3, Y0, Y0
-	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS beta+68(FP), Y3
+	VMOVUPS.Z    (AX), K1, Y4
+	VFMADD231PS  Y3, Y4, Y0
 	VMOVUPS      Y0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y3, Y1, Y1
-	VFMADD231PS  Y4, Y0, Y1
+	VMOVUPS.Z    (AX), K1, Y4
+	VFMADD231PS  Y3, Y4, Y1
 	VMOVUPS      Y1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y3, Y2, Y2
-	VFMADD231PS  Y4, Y0, Y2
+	VMOVUPS.Z    (AX), K1, Y4
+	VFMADD231PS  Y3, Y4, Y2
 	VMOVUPS      Y2, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h3_tile
 	VZEROUPPER
 	RET
 
 h3_masked_fresh:
-	VMULPS  Y3, Y0, Y0
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y3, Y1, Y1
 	VMOVUPS Y1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y3, Y2, Y2
 	VMOVUPS Y2, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h3_tile
 	VZEROUPPER
 	RET
 
 h4:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h4_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Y0, Y0, Y0
 	VPXORD Y1, Y1, Y1
 	VPXORD Y2, Y2, Y2
@@ -1970,61 +2279,133 @@ h4_step_one:
 	JNZ          h4_step_one
 
 h4_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x08
+	JL           h4_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h4_whole_scaled
+	VBROADCASTSS alpha+64(FP), Y4
+	VMULPS       Y4, Y0, Y0
+	VMULPS       Y4, Y1, Y1
+	VMULPS       Y4, Y2, Y2
+	VMULPS       Y4, Y3, Y3
+
+h4_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h4_whole_fresh
+	VBROADCASTSS beta+68(FP), Y4
+	VMOVUPS      (AX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VMOVUPS      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	VMOVUPS      Y3, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h4_tile
+	VZEROUPPER
+	RET
+
+h4_whole_fresh:
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h4_tile
+	VZEROUPPER
+	RET
+
+h4_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Y4
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h4_masked_scaled
+	VBROADCASTSS alpha+64(FP), Y4
+	VMULPS       Y4, Y0, Y0
+	VMULPS       Y4, Y1, Y1
+	VMULPS       Y4, Y2, Y2
+	VMULPS       Y4, Y3, Y3
+
+h4_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h4_masked_fresh
-	VBROADCASTSS beta+52(FP), Y5
-	VMOVUPS.Z    (AX), K1, Y6
-	VMULPS       Y4, Y0, Y0
-	VFMADD231PS  Y5, Y6, Y0
+	VBROADCASTSS beta+68(FP), Y4
+	VMOVUPS.Z    (AX), K1, Y5
+	VFMADD231PS  Y4, Y5, Y0
 	VMOVUPS      Y0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y4, Y1, Y1
-	VFMADD231PS  Y5, Y0, Y1
+	VMOVUPS.Z    (AX), K1, Y5
+	VFMADD231PS  Y4, Y5, Y1
 	VMOVUPS      Y1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y4, Y2, Y2
-	VFMADD231PS  Y5, Y0, Y2
+	VMOVUPS.Z    (AX), K1, Y5
+	VFMADD231PS  Y4, Y5, Y2
 	VMOVUPS      Y2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y4, Y3, Y3
-	VFMADD231PS  Y5, Y0, Y3
+	VMOVUPS.Z    (AX), K1, Y5
+	VFMADD231PS  Y4, Y5, Y3
 	VMOVUPS      Y3, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h4_tile
 	VZEROUPPER
 	RET
 
 h4_masked_fresh:
-	VMULPS  Y4, Y0, Y0
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y4, Y1, Y1
 	VMOVUPS Y1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y4, Y2, Y2
 	VMOVUPS Y2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y4, Y3, Y3
 	VMOVUPS Y3, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h4_tile
 	VZEROUPPER
 	RET
 
 h5:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h5_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Y0, Y0, Y0
 	VPXORD Y1, Y1, Y1
 	VPXORD Y2, Y2, Y2
@@ -2110,69 +2491,147 @@ h5_step_one:
 	JNZ          h5_step_one
 
 h5_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x08
+	JL           h5_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h5_whole_scaled
+	VBROADCASTSS alpha+64(FP), Y5
+	VMULPS       Y5, Y0, Y0
+	VMULPS       Y5, Y1, Y1
+	VMULPS       Y5, Y2, Y2
+	VMULPS       Y5, Y3, Y3
+	VMULPS       Y5, Y4, Y4
+
+h5_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h5_whole_fresh
+	VBROADCASTSS beta+68(FP), Y5
+	VMOVUPS      (AX), Y6
+	VFMADD231PS  Y5, Y6, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y6
+	VFMADD231PS  Y5, Y6, Y1
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y6
+	VFMADD231PS  Y5, Y6, Y2
+	VMOVUPS      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y6
+	VFMADD231PS  Y5, Y6, Y3
+	VMOVUPS      Y3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y6
+	VFMADD231PS  Y5, Y6, Y4
+	VMOVUPS      Y4, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h5_tile
+	VZEROUPPER
+	RET
+
+h5_whole_fresh:
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h5_tile
+	VZEROUPPER
+	RET
+
+h5_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Y5
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h5_masked_scaled
+	VBROADCASTSS alpha+64(FP), Y5
+	VMULPS       Y5, Y0, Y0
+	VMULPS       Y5, Y1, Y1
+	VMULPS       Y5, Y2, Y2
+	VMULPS       Y5, Y3, Y3
+	VMULPS       Y5, Y4, Y4
+
+h5_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h5_masked_fresh
-	VBROADCASTSS beta+52(FP), Y6
-	VMOVUPS.Z    (AX), K1, Y7
-	VMULPS       Y5, Y0, Y0
-	VFMADD231PS  Y6, Y7, Y0
+	VBROADCASTSS beta+68(FP), Y5
+	VMOVUPS.Z    (AX), K1, Y6
+	VFMADD231PS  Y5, Y6, Y0
 	VMOVUPS      Y0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y5, Y1, Y1
-	VFMADD231PS  Y6, Y0, Y1
+	VMOVUPS.Z    (AX), K1, Y6
+	VFMADD231PS  Y5, Y6, Y1
 	VMOVUPS      Y1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y5, Y2, Y2
-	VFMADD231PS  Y6, Y0, Y2
+	VMOVUPS.Z    (AX), K1, Y6
+	VFMADD231PS  Y5, Y6, Y2
 	VMOVUPS      Y2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y5, Y3, Y3
-	VFMADD231PS  Y6, Y0, Y3
+	VMOVUPS.Z    (AX), K1, Y6
+	VFMADD231PS  Y5, Y6, Y3
 	VMOVUPS      Y3, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y5, Y4, Y4
-	VFMADD231PS  Y6, Y0, Y4
+	VMOVUPS.Z    (AX), K1, Y6
+	VFMADD231PS  Y5, Y6, Y4
 	VMOVUPS      Y4, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h5_tile
 	VZEROUPPER
 	RET
 
 h5_masked_fresh:
-	VMULPS  Y5, Y0, Y0
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y5, Y1, Y1
 	VMOVUPS Y1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y5, Y2, Y2
 	VMOVUPS Y2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y5, Y3, Y3
 	VMOVUPS Y3, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y5, Y4, Y4
 	VMOVUPS Y4, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h5_tile
 	VZEROUPPER
 	RET
 
 h6:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h6_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Y0, Y0, Y0
 	VPXORD Y1, Y1, Y1
 	VPXORD Y2, Y2, Y2
@@ -2269,77 +2728,161 @@ h6_step_one:
 	JNZ          h6_step_one
 
 h6_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x08
+	JL           h6_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h6_whole_scaled
+	VBROADCASTSS alpha+64(FP), Y6
+	VMULPS       Y6, Y0, Y0
+	VMULPS       Y6, Y1, Y1
+	VMULPS       Y6, Y2, Y2
+	VMULPS       Y6, Y3, Y3
+	VMULPS       Y6, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+
+h6_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h6_whole_fresh
+	VBROADCASTSS beta+68(FP), Y6
+	VMOVUPS      (AX), Y7
+	VFMADD231PS  Y6, Y7, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y7
+	VFMADD231PS  Y6, Y7, Y1
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y7
+	VFMADD231PS  Y6, Y7, Y2
+	VMOVUPS      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y7
+	VFMADD231PS  Y6, Y7, Y3
+	VMOVUPS      Y3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y7
+	VFMADD231PS  Y6, Y7, Y4
+	VMOVUPS      Y4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y7
+	VFMADD231PS  Y6, Y7, Y5
+	VMOVUPS      Y5, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h6_tile
+	VZEROUPPER
+	RET
+
+h6_whole_fresh:
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y5, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h6_tile
+	VZEROUPPER
+	RET
+
+h6_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Y6
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h6_masked_scaled
+	VBROADCASTSS alpha+64(FP), Y6
+	VMULPS       Y6, Y0, Y0
+	VMULPS       Y6, Y1, Y1
+	VMULPS       Y6, Y2, Y2
+	VMULPS       Y6, Y3, Y3
+	VMULPS       Y6, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+
+h6_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h6_masked_fresh
-	VBROADCASTSS beta+52(FP), Y7
-	VMOVUPS.Z    (AX), K1, Y8
-	VMULPS       Y6, Y0, Y0
-	VFMADD231PS  Y7, Y8, Y0
+	VBROADCASTSS beta+68(FP), Y6
+	VMOVUPS.Z    (AX), K1, Y7
+	VFMADD231PS  Y6, Y7, Y0
 	VMOVUPS      Y0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y6, Y1, Y1
-	VFMADD231PS  Y7, Y0, Y1
+	VMOVUPS.Z    (AX), K1, Y7
+	VFMADD231PS  Y6, Y7, Y1
 	VMOVUPS      Y1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y6, Y2, Y2
-	VFMADD231PS  Y7, Y0, Y2
+	VMOVUPS.Z    (AX), K1, Y7
+	VFMADD231PS  Y6, Y7, Y2
 	VMOVUPS      Y2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y6, Y3, Y3
-	VFMADD231PS  Y7, Y0, Y3
+	VMOVUPS.Z    (AX), K1, Y7
+	VFMADD231PS  Y6, Y7, Y3
 	VMOVUPS      Y3, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y6, Y4, Y4
-	VFMADD231PS  Y7, Y0, Y4
+	VMOVUPS.Z    (AX), K1, Y7
+	VFMADD231PS  Y6, Y7, Y4
 	VMOVUPS      Y4, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y6, Y5, Y5
-	VFMADD231PS  Y7, Y0, Y5
+	VMOVUPS.Z    (AX), K1, Y7
+	VFMADD231PS  Y6, Y7, Y5
 	VMOVUPS      Y5, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h6_tile
 	VZEROUPPER
 	RET
 
 h6_masked_fresh:
-	VMULPS  Y6, Y0, Y0
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y6, Y1, Y1
 	VMOVUPS Y1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y6, Y2, Y2
 	VMOVUPS Y2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y6, Y3, Y3
 	VMOVUPS Y3, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y6, Y4, Y4
 	VMOVUPS Y4, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y6, Y5, Y5
 	VMOVUPS Y5, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h6_tile
 	VZEROUPPER
 	RET
 
 h7:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h7_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Y0, Y0, Y0
 	VPXORD Y1, Y1, Y1
 	VPXORD Y2, Y2, Y2
@@ -2447,85 +2990,175 @@ h7_step_one:
 	JNZ          h7_step_one
 
 h7_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x08
+	JL           h7_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h7_whole_scaled
+	VBROADCASTSS alpha+64(FP), Y7
+	VMULPS       Y7, Y0, Y0
+	VMULPS       Y7, Y1, Y1
+	VMULPS       Y7, Y2, Y2
+	VMULPS       Y7, Y3, Y3
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y7, Y5, Y5
+	VMULPS       Y7, Y6, Y6
+
+h7_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h7_whole_fresh
+	VBROADCASTSS beta+68(FP), Y7
+	VMOVUPS      (AX), Y8
+	VFMADD231PS  Y7, Y8, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y8
+	VFMADD231PS  Y7, Y8, Y1
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y8
+	VFMADD231PS  Y7, Y8, Y2
+	VMOVUPS      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y8
+	VFMADD231PS  Y7, Y8, Y3
+	VMOVUPS      Y3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y8
+	VFMADD231PS  Y7, Y8, Y4
+	VMOVUPS      Y4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y8
+	VFMADD231PS  Y7, Y8, Y5
+	VMOVUPS      Y5, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y8
+	VFMADD231PS  Y7, Y8, Y6
+	VMOVUPS      Y6, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h7_tile
+	VZEROUPPER
+	RET
+
+h7_whole_fresh:
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y6, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h7_tile
+	VZEROUPPER
+	RET
+
+h7_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Y7
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h7_masked_scaled
+	VBROADCASTSS alpha+64(FP), Y7
+	VMULPS       Y7, Y0, Y0
+	VMULPS       Y7, Y1, Y1
+	VMULPS       Y7, Y2, Y2
+	VMULPS       Y7, Y3, Y3
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y7, Y5, Y5
+	VMULPS       Y7, Y6, Y6
+
+h7_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h7_masked_fresh
-	VBROADCASTSS beta+52(FP), Y8
-	VMOVUPS.Z    (AX), K1, Y9
-	VMULPS       Y7, Y0, Y0
-	VFMADD231PS  Y8, Y9, Y0
+	VBROADCASTSS beta+68(FP), Y7
+	VMOVUPS.Z    (AX), K1, Y8
+	VFMADD231PS  Y7, Y8, Y0
 	VMOVUPS      Y0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y7, Y1, Y1
-	VFMADD231PS  Y8, Y0, Y1
+	VMOVUPS.Z    (AX), K1, Y8
+	VFMADD231PS  Y7, Y8, Y1
 	VMOVUPS      Y1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y7, Y2, Y2
-	VFMADD231PS  Y8, Y0, Y2
+	VMOVUPS.Z    (AX), K1, Y8
+	VFMADD231PS  Y7, Y8, Y2
 	VMOVUPS      Y2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y7, Y3, Y3
-	VFMADD231PS  Y8, Y0, Y3
+	VMOVUPS.Z    (AX), K1, Y8
+	VFMADD231PS  Y7, Y8, Y3
 	VMOVUPS      Y3, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y7, Y4, Y4
-	VFMADD231PS  Y8, Y0, Y4
+	VMOVUPS.Z    (AX), K1, Y8
+	VFMADD231PS  Y7, Y8, Y4
 	VMOVUPS      Y4, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y7, Y5, Y5
-	VFMADD231PS  Y8, Y0, Y5
+	VMOVUPS.Z    (AX), K1, Y8
+	VFMADD231PS  Y7, Y8, Y5
 	VMOVUPS      Y5, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y7, Y6, Y6
-	VFMADD231PS  Y8, Y0, Y6
+	VMOVUPS.Z    (AX), K1, Y8
+	VFMADD231PS  Y7, Y8, Y6
 	VMOVUPS      Y6, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h7_tile
 	VZEROUPPER
 	RET
 
 h7_masked_fresh:
-	VMULPS  Y7, Y0, Y0
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y7, Y1, Y1
 	VMOVUPS Y1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y7, Y2, Y2
 	VMOVUPS Y2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y7, Y3, Y3
 	VMOVUPS Y3, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y7, Y4, Y4
 	VMOVUPS Y4, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y7, Y5, Y5
 	VMOVUPS Y5, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y7, Y6, Y6
 	VMOVUPS Y6, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h7_tile
 	VZEROUPPER
 	RET
 
 h8:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h8_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Y0, Y0, Y0
 	VPXORD Y1, Y1, Y1
 	VPXORD Y2, Y2, Y2
@@ -2644,93 +3277,189 @@ h8_step_one:
 	JNZ          h8_step_one
 
 h8_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x08
+	JL           h8_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h8_whole_scaled
+	VBROADCASTSS alpha+64(FP), Y8
+	VMULPS       Y8, Y0, Y0
+	VMULPS       Y8, Y1, Y1
+	VMULPS       Y8, Y2, Y2
+	VMULPS       Y8, Y3, Y3
+	VMULPS       Y8, Y4, Y4
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y8, Y6, Y6
+	VMULPS       Y8, Y7, Y7
+
+h8_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h8_whole_fresh
+	VBROADCASTSS beta+68(FP), Y8
+	VMOVUPS      (AX), Y9
+	VFMADD231PS  Y8, Y9, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y9
+	VFMADD231PS  Y8, Y9, Y1
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y9
+	VFMADD231PS  Y8, Y9, Y2
+	VMOVUPS      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y9
+	VFMADD231PS  Y8, Y9, Y3
+	VMOVUPS      Y3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y9
+	VFMADD231PS  Y8, Y9, Y4
+	VMOVUPS      Y4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y9
+	VFMADD231PS  Y8, Y9, Y5
+	VMOVUPS      Y5, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y9
+	VFMADD231PS  Y8, Y9, Y6
+	VMOVUPS      Y6, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y9
+	VFMADD231PS  Y8, Y9, Y7
+	VMOVUPS      Y7, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h8_tile
+	VZEROUPPER
+	RET
+
+h8_whole_fresh:
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y7, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h8_tile
+	VZEROUPPER
+	RET
+
+h8_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Y8
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h8_masked_scaled
+	VBROADCASTSS alpha+64(FP), Y8
+	VMULPS       Y8, Y0, Y0
+	VMULPS       Y8, Y1, Y1
+	VMULPS       Y8, Y2, Y2
+	VMULPS       Y8, Y3, Y3
+	VMULPS       Y8, Y4, Y4
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y8, Y6, Y6
+	VMULPS       Y8, Y7, Y7
+
+h8_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h8_masked_fresh
-	VBROADCASTSS beta+52(FP), Y9
-	VMOVUPS.Z    (AX), K1, Y10
-	VMULPS       Y8, Y0, Y0
-	VFMADD231PS  Y9, Y10, Y0
+	VBROADCASTSS beta+68(FP), Y8
+	VMOVUPS.Z    (AX), K1, Y9
+	VFMADD231PS  Y8, Y9, Y0
 	VMOVUPS      Y0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y8, Y1, Y1
-	VFMADD231PS  Y9, Y0, Y1
+	VMOVUPS.Z    (AX), K1, Y9
+	VFMADD231PS  Y8, Y9, Y1
 	VMOVUPS      Y1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y8, Y2, Y2
-	VFMADD231PS  Y9, Y0, Y2
+	VMOVUPS.Z    (AX), K1, Y9
+	VFMADD231PS  Y8, Y9, Y2
 	VMOVUPS      Y2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y8, Y3, Y3
-	VFMADD231PS  Y9, Y0, Y3
+	VMOVUPS.Z    (AX), K1, Y9
+	VFMADD231PS  Y8, Y9, Y3
 	VMOVUPS      Y3, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y8, Y4, Y4
-	VFMADD231PS  Y9, Y0, Y4
+	VMOVUPS.Z    (AX), K1, Y9
+	VFMADD231PS  Y8, Y9, Y4
 	VMOVUPS      Y4, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y8, Y5, Y5
-	VFMADD231PS  Y9, Y0, Y5
+	VMOVUPS.Z    (AX), K1, Y9
+	VFMADD231PS  Y8, Y9, Y5
 	VMOVUPS      Y5, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y8, Y6, Y6
-	VFMADD231PS  Y9, Y0, Y6
+	VMOVUPS.Z    (AX), K1, Y9
+	VFMADD231PS  Y8, Y9, Y6
 	VMOVUPS      Y6, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y8, Y7, Y7
-	VFMADD231PS  Y9, Y0, Y7
+	VMOVUPS.Z    (AX), K1, Y9
+	VFMADD231PS  Y8, Y9, Y7
 	VMOVUPS      Y7, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h8_tile
 	VZEROUPPER
 	RET
 
 h8_masked_fresh:
-	VMULPS  Y8, Y0, Y0
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y8, Y1, Y1
 	VMOVUPS Y1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y8, Y2, Y2
 	VMOVUPS Y2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y8, Y3, Y3
 	VMOVUPS Y3, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y8, Y4, Y4
 	VMOVUPS Y4, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y8, Y5, Y5
 	VMOVUPS Y5, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y8, Y6, Y6
 	VMOVUPS Y6, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y8, Y7, Y7
 	VMOVUPS Y7, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h8_tile
 	VZEROUPPER
 	RET
 
 h9:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h9_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Y0, Y0, Y0
 	VPXORD Y1, Y1, Y1
 	VPXORD Y2, Y2, Y2
@@ -2860,101 +3589,203 @@ h9_step_one:
 	JNZ          h9_step_one
 
 h9_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x08
+	JL           h9_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h9_whole_scaled
+	VBROADCASTSS alpha+64(FP), Y9
+	VMULPS       Y9, Y0, Y0
+	VMULPS       Y9, Y1, Y1
+	VMULPS       Y9, Y2, Y2
+	VMULPS       Y9, Y3, Y3
+	VMULPS       Y9, Y4, Y4
+	VMULPS       Y9, Y5, Y5
+	VMULPS       Y9, Y6, Y6
+	VMULPS       Y9, Y7, Y7
+	VMULPS       Y9, Y8, Y8
+
+h9_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h9_whole_fresh
+	VBROADCASTSS beta+68(FP), Y9
+	VMOVUPS      (AX), Y10
+	VFMADD231PS  Y9, Y10, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y10
+	VFMADD231PS  Y9, Y10, Y1
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y10
+	VFMADD231PS  Y9, Y10, Y2
+	VMOVUPS      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y10
+	VFMADD231PS  Y9, Y10, Y3
+	VMOVUPS      Y3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y10
+	VFMADD231PS  Y9, Y10, Y4
+	VMOVUPS      Y4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y10
+	VFMADD231PS  Y9, Y10, Y5
+	VMOVUPS      Y5, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y10
+	VFMADD231PS  Y9, Y10, Y6
+	VMOVUPS      Y6, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y10
+	VFMADD231PS  Y9, Y10, Y7
+	VMOVUPS      Y7, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y10
+	VFMADD231PS  Y9, Y10, Y8
+	VMOVUPS      Y8, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h9_tile
+	VZEROUPPER
+	RET
+
+h9_whole_fresh:
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y8, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h9_tile
+	VZEROUPPER
+	RET
+
+h9_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Y9
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h9_masked_scaled
+	VBROADCASTSS alpha+64(FP), Y9
+	VMULPS       Y9, Y0, Y0
+	VMULPS       Y9, Y1, Y1
+	VMULPS       Y9, Y2, Y2
+	VMULPS       Y9, Y3, Y3
+	VMULPS       Y9, Y4, Y4
+	VMULPS       Y9, Y5, Y5
+	VMULPS       Y9, Y6, Y6
+	VMULPS       Y9, Y7, Y7
+	VMULPS       Y9, Y8, Y8
+
+h9_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h9_masked_fresh
-	VBROADCASTSS beta+52(FP), Y10
-	VMOVUPS.Z    (AX), K1, Y11
-	VMULPS       Y9, Y0, Y0
-	VFMADD231PS  Y10, Y11, Y0
+	VBROADCASTSS beta+68(FP), Y9
+	VMOVUPS.Z    (AX), K1, Y10
+	VFMADD231PS  Y9, Y10, Y0
 	VMOVUPS      Y0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y9, Y1, Y1
-	VFMADD231PS  Y10, Y0, Y1
+	VMOVUPS.Z    (AX), K1, Y10
+	VFMADD231PS  Y9, Y10, Y1
 	VMOVUPS      Y1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y9, Y2, Y2
-	VFMADD231PS  Y10, Y0, Y2
+	VMOVUPS.Z    (AX), K1, Y10
+	VFMADD231PS  Y9, Y10, Y2
 	VMOVUPS      Y2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y9, Y3, Y3
-	VFMADD231PS  Y10, Y0, Y3
+	VMOVUPS.Z    (AX), K1, Y10
+	VFMADD231PS  Y9, Y10, Y3
 	VMOVUPS      Y3, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y9, Y4, Y4
-	VFMADD231PS  Y10, Y0, Y4
+	VMOVUPS.Z    (AX), K1, Y10
+	VFMADD231PS  Y9, Y10, Y4
 	VMOVUPS      Y4, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y9, Y5, Y5
-	VFMADD231PS  Y10, Y0, Y5
+	VMOVUPS.Z    (AX), K1, Y10
+	VFMADD231PS  Y9, Y10, Y5
 	VMOVUPS      Y5, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y9, Y6, Y6
-	VFMADD231PS  Y10, Y0, Y6
+	VMOVUPS.Z    (AX), K1, Y10
+	VFMADD231PS  Y9, Y10, Y6
 	VMOVUPS      Y6, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y9, Y7, Y7
-	VFMADD231PS  Y10, Y0, Y7
+	VMOVUPS.Z    (AX), K1, Y10
+	VFMADD231PS  Y9, Y10, Y7
 	VMOVUPS      Y7, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y9, Y8, Y8
-	VFMADD231PS  Y10, Y0, Y8
+	VMOVUPS.Z    (AX), K1, Y10
+	VFMADD231PS  Y9, Y10, Y8
 	VMOVUPS      Y8, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h9_tile
 	VZEROUPPER
 	RET
 
 h9_masked_fresh:
-	VMULPS  Y9, Y0, Y0
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y9, Y1, Y1
 	VMOVUPS Y1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y9, Y2, Y2
 	VMOVUPS Y2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y9, Y3, Y3
 	VMOVUPS Y3, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y9, Y4, Y4
 	VMOVUPS Y4, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y9, Y5, Y5
 	VMOVUPS Y5, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y9, Y6, Y6
 	VMOVUPS Y6, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y9, Y7, Y7
 	VMOVUPS Y7, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y9, Y8, Y8
 	VMOVUPS Y8, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h9_tile
 	VZEROUPPER
 	RET
 
 h10:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h10_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Y0, Y0, Y0
 	VPXORD Y1, Y1, Y1
 	VPXORD Y2, Y2, Y2
@@ -3095,109 +3926,217 @@ h10_step_one:
 	JNZ          h10_step_one
 
 h10_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x08
+	JL           h10_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h10_whole_scaled
+	VBROADCASTSS alpha+64(FP), Y10
+	VMULPS       Y10, Y0, Y0
+	VMULPS       Y10, Y1, Y1
+	VMULPS       Y10, Y2, Y2
+	VMULPS       Y10, Y3, Y3
+	VMULPS       Y10, Y4, Y4
+	VMULPS       Y10, Y5, Y5
+	VMULPS       Y10, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VMULPS       Y10, Y8, Y8
+	VMULPS       Y10, Y9, Y9
+
+h10_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h10_whole_fresh
+	VBROADCASTSS beta+68(FP), Y10
+	VMOVUPS      (AX), Y11
+	VFMADD231PS  Y10, Y11, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y11
+	VFMADD231PS  Y10, Y11, Y1
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y11
+	VFMADD231PS  Y10, Y11, Y2
+	VMOVUPS      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y11
+	VFMADD231PS  Y10, Y11, Y3
+	VMOVUPS      Y3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y11
+	VFMADD231PS  Y10, Y11, Y4
+	VMOVUPS      Y4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y11
+	VFMADD231PS  Y10, Y11, Y5
+	VMOVUPS      Y5, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y11
+	VFMADD231PS  Y10, Y11, Y6
+	VMOVUPS      Y6, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y11
+	VFMADD231PS  Y10, Y11, Y7
+	VMOVUPS      Y7, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y11
+	VFMADD231PS  Y10, Y11, Y8
+	VMOVUPS      Y8, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y11
+	VFMADD231PS  Y10, Y11, Y9
+	VMOVUPS      Y9, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h10_tile
+	VZEROUPPER
+	RET
+
+h10_whole_fresh:
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y8, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y9, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h10_tile
+	VZEROUPPER
+	RET
+
+h10_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Y10
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h10_masked_scaled
+	VBROADCASTSS alpha+64(FP), Y10
+	VMULPS       Y10, Y0, Y0
+	VMULPS       Y10, Y1, Y1
+	VMULPS       Y10, Y2, Y2
+	VMULPS       Y10, Y3, Y3
+	VMULPS       Y10, Y4, Y4
+	VMULPS       Y10, Y5, Y5
+	VMULPS       Y10, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VMULPS       Y10, Y8, Y8
+	VMULPS       Y10, Y9, Y9
+
+h10_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h10_masked_fresh
-	VBROADCASTSS beta+52(FP), Y11
-	VMOVUPS.Z    (AX), K1, Y12
-	VMULPS       Y10, Y0, Y0
-	VFMADD231PS  Y11, Y12, Y0
+	VBROADCASTSS beta+68(FP), Y10
+	VMOVUPS.Z    (AX), K1, Y11
+	VFMADD231PS  Y10, Y11, Y0
 	VMOVUPS      Y0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y10, Y1, Y1
-	VFMADD231PS  Y11, Y0, Y1
+	VMOVUPS.Z    (AX), K1, Y11
+	VFMADD231PS  Y10, Y11, Y1
 	VMOVUPS      Y1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y10, Y2, Y2
-	VFMADD231PS  Y11, Y0, Y2
+	VMOVUPS.Z    (AX), K1, Y11
+	VFMADD231PS  Y10, Y11, Y2
 	VMOVUPS      Y2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y10, Y3, Y3
-	VFMADD231PS  Y11, Y0, Y3
+	VMOVUPS.Z    (AX), K1, Y11
+	VFMADD231PS  Y10, Y11, Y3
 	VMOVUPS      Y3, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y10, Y4, Y4
-	VFMADD231PS  Y11, Y0, Y4
+	VMOVUPS.Z    (AX), K1, Y11
+	VFMADD231PS  Y10, Y11, Y4
 	VMOVUPS      Y4, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y10, Y5, Y5
-	VFMADD231PS  Y11, Y0, Y5
+	VMOVUPS.Z    (AX), K1, Y11
+	VFMADD231PS  Y10, Y11, Y5
 	VMOVUPS      Y5, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y10, Y6, Y6
-	VFMADD231PS  Y11, Y0, Y6
+	VMOVUPS.Z    (AX), K1, Y11
+	VFMADD231PS  Y10, Y11, Y6
 	VMOVUPS      Y6, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y10, Y7, Y7
-	VFMADD231PS  Y11, Y0, Y7
+	VMOVUPS.Z    (AX), K1, Y11
+	VFMADD231PS  Y10, Y11, Y7
 	VMOVUPS      Y7, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y10, Y8, Y8
-	VFMADD231PS  Y11, Y0, Y8
+	VMOVUPS.Z    (AX), K1, Y11
+	VFMADD231PS  Y10, Y11, Y8
 	VMOVUPS      Y8, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y10, Y9, Y9
-	VFMADD231PS  Y11, Y0, Y9
+	VMOVUPS.Z    (AX), K1, Y11
+	VFMADD231PS  Y10, Y11, Y9
 	VMOVUPS      Y9, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h10_tile
 	VZEROUPPER
 	RET
 
 h10_masked_fresh:
-	VMULPS  Y10, Y0, Y0
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y10, Y1, Y1
 	VMOVUPS Y1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y10, Y2, Y2
 	VMOVUPS Y2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y10, Y3, Y3
 	VMOVUPS Y3, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y10, Y4, Y4
 	VMOVUPS Y4, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y10, Y5, Y5
 	VMOVUPS Y5, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y10, Y6, Y6
 	VMOVUPS Y6, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y10, Y7, Y7
 	VMOVUPS Y7, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y10, Y8, Y8
 	VMOVUPS Y8, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y10, Y9, Y9
 	VMOVUPS Y9, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h10_tile
 	VZEROUPPER
 	RET
 
 h11:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h11_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Y0, Y0, Y0
 	VPXORD Y1, Y1, Y1
 	VPXORD Y2, Y2, Y2
@@ -3349,117 +4288,231 @@ h11_step_one:
 	JNZ          h11_step_one
 
 h11_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x08
+	JL           h11_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h11_whole_scaled
+	VBROADCASTSS alpha+64(FP), Y11
+	VMULPS       Y11, Y0, Y0
+	VMULPS       Y11, Y1, Y1
+	VMULPS       Y11, Y2, Y2
+	VMULPS       Y11, Y3, Y3
+	VMULPS       Y11, Y4, Y4
+	VMULPS       Y11, Y5, Y5
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y11, Y7, Y7
+	VMULPS       Y11, Y8, Y8
+	VMULPS       Y11, Y9, Y9
+	VMULPS       Y11, Y10, Y10
+
+h11_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h11_whole_fresh
+	VBROADCASTSS beta+68(FP), Y11
+	VMOVUPS      (AX), Y12
+	VFMADD231PS  Y11, Y12, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y12
+	VFMADD231PS  Y11, Y12, Y1
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y12
+	VFMADD231PS  Y11, Y12, Y2
+	VMOVUPS      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y12
+	VFMADD231PS  Y11, Y12, Y3
+	VMOVUPS      Y3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y12
+	VFMADD231PS  Y11, Y12, Y4
+	VMOVUPS      Y4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y12
+	VFMADD231PS  Y11, Y12, Y5
+	VMOVUPS      Y5, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y12
+	VFMADD231PS  Y11, Y12, Y6
+	VMOVUPS      Y6, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y12
+	VFMADD231PS  Y11, Y12, Y7
+	VMOVUPS      Y7, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y12
+	VFMADD231PS  Y11, Y12, Y8
+	VMOVUPS      Y8, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y12
+	VFMADD231PS  Y11, Y12, Y9
+	VMOVUPS      Y9, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y12
+	VFMADD231PS  Y11, Y12, Y10
+	VMOVUPS      Y10, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h11_tile
+	VZEROUPPER
+	RET
+
+h11_whole_fresh:
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y8, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y9, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y10, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h11_tile
+	VZEROUPPER
+	RET
+
+h11_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Y11
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h11_masked_scaled
+	VBROADCASTSS alpha+64(FP), Y11
+	VMULPS       Y11, Y0, Y0
+	VMULPS       Y11, Y1, Y1
+	VMULPS       Y11, Y2, Y2
+	VMULPS       Y11, Y3, Y3
+	VMULPS       Y11, Y4, Y4
+	VMULPS       Y11, Y5, Y5
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y11, Y7, Y7
+	VMULPS       Y11, Y8, Y8
+	VMULPS       Y11, Y9, Y9
+	VMULPS       Y11, Y10, Y10
+
+h11_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h11_masked_fresh
-	VBROADCASTSS beta+52(FP), Y12
-	VMOVUPS.Z    (AX), K1, Y13
-	VMULPS       Y11, Y0, Y0
-	VFMADD231PS  Y12, Y13, Y0
+	VBROADCASTSS beta+68(FP), Y11
+	VMOVUPS.Z    (AX), K1, Y12
+	VFMADD231PS  Y11, Y12, Y0
 	VMOVUPS      Y0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y11, Y1, Y1
-	VFMADD231PS  Y12, Y0, Y1
+	VMOVUPS.Z    (AX), K1, Y12
+	VFMADD231PS  Y11, Y12, Y1
 	VMOVUPS      Y1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y11, Y2, Y2
-	VFMADD231PS  Y12, Y0, Y2
+	VMOVUPS.Z    (AX), K1, Y12
+	VFMADD231PS  Y11, Y12, Y2
 	VMOVUPS      Y2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y11, Y3, Y3
-	VFMADD231PS  Y12, Y0, Y3
+	VMOVUPS.Z    (AX), K1, Y12
+	VFMADD231PS  Y11, Y12, Y3
 	VMOVUPS      Y3, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y11, Y4, Y4
-	VFMADD231PS  Y12, Y0, Y4
+	VMOVUPS.Z    (AX), K1, Y12
+	VFMADD231PS  Y11, Y12, Y4
 	VMOVUPS      Y4, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y11, Y5, Y5
-	VFMADD231PS  Y12, Y0, Y5
+	VMOVUPS.Z    (AX), K1, Y12
+	VFMADD231PS  Y11, Y12, Y5
 	VMOVUPS      Y5, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y11, Y6, Y6
-	VFMADD231PS  Y12, Y0, Y6
+	VMOVUPS.Z    (AX), K1, Y12
+	VFMADD231PS  Y11, Y12, Y6
 	VMOVUPS      Y6, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y11, Y7, Y7
-	VFMADD231PS  Y12, Y0, Y7
+	VMOVUPS.Z    (AX), K1, Y12
+	VFMADD231PS  Y11, Y12, Y7
 	VMOVUPS      Y7, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y11, Y8, Y8
-	VFMADD231PS  Y12, Y0, Y8
+	VMOVUPS.Z    (AX), K1, Y12
+	VFMADD231PS  Y11, Y12, Y8
 	VMOVUPS      Y8, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y11, Y9, Y9
-	VFMADD231PS  Y12, Y0, Y9
+	VMOVUPS.Z    (AX), K1, Y12
+	VFMADD231PS  Y11, Y12, Y9
 	VMOVUPS      Y9, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y11, Y10, Y10
-	VFMADD231PS  Y12, Y0, Y10
+	VMOVUPS.Z    (AX), K1, Y12
+	VFMADD231PS  Y11, Y12, Y10
 	VMOVUPS      Y10, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h11_tile
 	VZEROUPPER
 	RET
 
 h11_masked_fresh:
-	VMULPS  Y11, Y0, Y0
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y11, Y1, Y1
 	VMOVUPS Y1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y11, Y2, Y2
 	VMOVUPS Y2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y11, Y3, Y3
 	VMOVUPS Y3, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y11, Y4, Y4
 	VMOVUPS Y4, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y11, Y5, Y5
 	VMOVUPS Y5, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y11, Y6, Y6
 	VMOVUPS Y6, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y11, Y7, Y7
 	VMOVUPS Y7, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y11, Y8, Y8
 	VMOVUPS Y8, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y11, Y9, Y9
 	VMOVUPS Y9, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y11, Y10, Y10
 	VMOVUPS Y10, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h11_tile
 	VZEROUPPER
 	RET
 
 h12:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h12_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Y0, Y0, Y0
 	VPXORD Y1, Y1, Y1
 	VPXORD Y2, Y2, Y2
@@ -3622,151 +4675,272 @@ h12_step_one:
 	JNZ          h12_step_one
 
 h12_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x08
+	JL           h12_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h12_whole_scaled
+	VBROADCASTSS alpha+64(FP), Y12
+	VMULPS       Y12, Y0, Y0
+	VMULPS       Y12, Y1, Y1
+	VMULPS       Y12, Y2, Y2
+	VMULPS       Y12, Y3, Y3
+	VMULPS       Y12, Y4, Y4
+	VMULPS       Y12, Y5, Y5
+	VMULPS       Y12, Y6, Y6
+	VMULPS       Y12, Y7, Y7
+	VMULPS       Y12, Y8, Y8
+	VMULPS       Y12, Y9, Y9
+	VMULPS       Y12, Y10, Y10
+	VMULPS       Y12, Y11, Y11
+
+h12_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h12_whole_fresh
+	VBROADCASTSS beta+68(FP), Y12
+	VMOVUPS      (AX), Y13
+	VFMADD231PS  Y12, Y13, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y13
+	VFMADD231PS  Y12, Y13, Y1
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y13
+	VFMADD231PS  Y12, Y13, Y2
+	VMOVUPS      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y13
+	VFMADD231PS  Y12, Y13, Y3
+	VMOVUPS      Y3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y13
+	VFMADD231PS  Y12, Y13, Y4
+	VMOVUPS      Y4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y13
+	VFMADD231PS  Y12, Y13, Y5
+	VMOVUPS      Y5, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y13
+	VFMADD231PS  Y12, Y13, Y6
+	VMOVUPS      Y6, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y13
+	VFMADD231PS  Y12, Y13, Y7
+	VMOVUPS      Y7, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y13
+	VFMADD231PS  Y12, Y13, Y8
+	VMOVUPS      Y8, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y13
+	VFMADD231PS  Y12, Y13, Y9
+	VMOVUPS      Y9, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y13
+	VFMADD231PS  Y12, Y13, Y10
+	VMOVUPS      Y10, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y13
+	VFMADD231PS  Y12, Y13, Y11
+	VMOVUPS      Y11, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h12_tile
+	VZEROUPPER
+	RET
+
+h12_whole_fresh:
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y8, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y9, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y10, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y11, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h12_tile
+	VZEROUPPER
+	RET
+
+h12_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Y12
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h12_masked_scaled
+	VBROADCASTSS alpha+64(FP), Y12
+	VMULPS       Y12, Y0, Y0
+	VMULPS       Y12, Y1, Y1
+	VMULPS       Y12, Y2, Y2
+	VMULPS       Y12, Y3, Y3
+	VMULPS       Y12, Y4, Y4
+	VMULPS       Y12, Y5, Y5
+	VMULPS       Y12, Y6, Y6
+	VMULPS       Y12, Y7, Y7
+	VMULPS       Y12, Y8, Y8
+	VMULPS       Y12, Y9, Y9
+	VMULPS       Y12, Y10, Y10
+	VMULPS       Y12, Y11, Y11
+
+h12_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h12_masked_fresh
-	VBROADCASTSS beta+52(FP), Y13
-	VMOVUPS.Z    (AX), K1, Y14
-	VMULPS       Y12, Y0, Y0
-	VFMADD231PS  Y13, Y14, Y0
+	VBROADCASTSS beta+68(FP), Y12
+	VMOVUPS.Z    (AX), K1, Y13
+	VFMADD231PS  Y12, Y13, Y0
 	VMOVUPS      Y0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y12, Y1, Y1
-	VFMADD231PS  Y13, Y0, Y1
+	VMOVUPS.Z    (AX), K1, Y13
+	VFMADD231PS  Y12, Y13, Y1
 	VMOVUPS      Y1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y12, Y2, Y2
-	VFMADD231PS  Y13, Y0, Y2
+	VMOVUPS.Z    (AX), K1, Y13
+	VFMADD231PS  Y12, Y13, Y2
 	VMOVUPS      Y2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y12, Y3, Y3
-	VFMADD231PS  Y13, Y0, Y3
+	VMOVUPS.Z    (AX), K1, Y13
+	VFMADD231PS  Y12, Y13, Y3
 	VMOVUPS      Y3, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y12, Y4, Y4
-	VFMADD231PS  Y13, Y0, Y4
+	VMOVUPS.Z    (AX), K1, Y13
+	VFMADD231PS  Y12, Y13, Y4
 	VMOVUPS      Y4, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y12, Y5, Y5
-	VFMADD231PS  Y13, Y0, Y5
+	VMOVUPS.Z    (AX), K1, Y13
+	VFMADD231PS  Y12, Y13, Y5
 	VMOVUPS      Y5, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y12, Y6, Y6
-	VFMADD231PS  Y13, Y0, Y6
+	VMOVUPS.Z    (AX), K1, Y13
+	VFMADD231PS  Y12, Y13, Y6
 	VMOVUPS      Y6, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y12, Y7, Y7
-	VFMADD231PS  Y13, Y0, Y7
+	VMOVUPS.Z    (AX), K1, Y13
+	VFMADD231PS  Y12, Y13, Y7
 	VMOVUPS      Y7, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y12, Y8, Y8
-	VFMADD231PS  Y13, Y0, Y8
+	VMOVUPS.Z    (AX), K1, Y13
+	VFMADD231PS  Y12, Y13, Y8
 	VMOVUPS      Y8, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y12, Y9, Y9
-	VFMADD231PS  Y13, Y0, Y9
+	VMOVUPS.Z    (AX), K1, Y13
+	VFMADD231PS  Y12, Y13, Y9
 	VMOVUPS      Y9, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y12, Y10, Y10
-	VFMADD231PS  Y13, Y0, Y10
+	VMOVUPS.Z    (AX), K1, Y13
+	VFMADD231PS  Y12, Y13, Y10
 	VMOVUPS      Y10, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y12, Y11, Y11
-	VFMADD231PS  Y13, Y0, Y11
+	VMOVUPS.Z    (AX), K1, Y13
+	VFMADD231PS  Y12, Y13, Y11
 	VMOVUPS      Y11, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h12_tile
 	VZEROUPPER
 	RET
 
 h12_masked_fresh:
-	VMULPS  Y12, Y0, Y0
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y12, Y1, Y1
 	VMOVUPS Y1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y12, Y2, Y2
 	VMOVUPS Y2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y12, Y3, Y3
 	VMOVUPS Y3, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y12, Y4, Y4
 	VMOVUPS Y4, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y12, Y5, Y5
 	VMOVUPS Y5, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y12, Y6, Y6
 	VMOVUPS Y6, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y12, Y7, Y7
 	VMOVUPS Y7, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y12, Y8, Y8
 	VMOVUPS Y8, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y12, Y9, Y9
 	VMOVUPS Y9, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y12, Y10, Y10
 	VMOVUPS Y10, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y12, Y11, Y11
 	VMOVUPS Y11, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h12_tile
 	VZEROUPPER
 	RET
 
-// func tile8RowsAVX512(height int, k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+// func tile8RowsAVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 // Requires: AVX, AVX512F, AVX512VL, BMI2, FMA3
-TEXT ·tile8RowsAVX512(SB), NOSPLIT, $0-80
-	MOVQ   height+0(FP), AX
-	CMPQ   AX, $0x0c
-	JEQ    h12
-	CMPQ   AX, $0x0b
-	JEQ    h11
-	CMPQ   AX, $0x0a
-	JEQ    h10
-	CMPQ   AX, $0x09
-	JEQ    h9
-	CMPQ   AX, $0x08
-	JEQ    h8
-	CMPQ   AX, $0x07
-	JEQ    h7
-	CMPQ   AX, $0x06
-	JEQ    h6
-	CMPQ   AX, $0x05
-	JEQ    h5
-	CMPQ   AX, $0x04
-	JEQ    h4
-	CMPQ   AX, $0x03
-	JEQ    h3
-	CMPQ   AX, $0x02
-	JEQ    h2
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+TEXT ·tile8RowsAVX512(SB), NOSPLIT, $0-96
+	MOVQ height+0(FP), AX
+	CMPQ AX, $0x0c
+	JEQ  h12
+	CMPQ AX, $0x0b
+	JEQ  h11
+	CMPQ AX, $0x0a
+	JEQ  h10
+	CMPQ AX, $0x09
+	JEQ  h9
+	CMPQ AX, $0x08
+	JEQ  h8
+	CMPQ AX, $0x07
+	JEQ  h7
+	CMPQ AX, $0x06
+	JEQ  h6
+	CMPQ AX, $0x05
+	JEQ  h5
+	CMPQ AX, $0x04
+	JEQ  h4
+	CMPQ AX, $0x03
+	JEQ  h3
+	CMPQ AX, $0x02
+	JEQ  h2
+
+h1_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), AX
-	MOVQ   k+8(FP), AX
-	MOVQ   b+32(FP), DX
-	MOVQ   stepB+40(FP), BX
+	MOVQ   k+16(FP), AX
+	MOVQ   b+48(FP), DX
+	MOVQ   stepB+56(FP), BX
 	VPXORD Y0, Y0, Y0
 
 h1_step_many:
@@ -3805,38 +4979,92 @@ h1_step_one:
 	JNZ          h1_step_one
 
 h1_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), CX
-	MOVQ         $-1, DX
-	BZHIQ        CX, DX, DX
-	KMOVW        DX, K1
-	SHRQ         $0x10, DX
-	VBROADCASTSS alpha+48(FP), Y1
-	MOVL         beta+52(FP), CX
-	ADDL         CX, CX
-	JZ           h1_masked_fresh
-	VBROADCASTSS beta+52(FP), Y2
-	VMOVUPS.Z    (AX), K1, Y3
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x08
+	JL           h1_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h1_whole_scaled
+	VBROADCASTSS alpha+64(FP), Y1
 	VMULPS       Y1, Y0, Y0
-	VFMADD231PS  Y2, Y3, Y0
+
+h1_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h1_whole_fresh
+	VBROADCASTSS beta+68(FP), Y1
+	VMOVUPS      (AX), Y2
+	VFMADD231PS  Y1, Y2, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h1_tile
+	VZEROUPPER
+	RET
+
+h1_whole_fresh:
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h1_tile
+	VZEROUPPER
+	RET
+
+h1_part:
+	MOVQ         $-1, BX
+	BZHIQ        DX, BX, BX
+	KMOVW        BX, K1
+	SHRQ         $0x10, BX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h1_masked_scaled
+	VBROADCASTSS alpha+64(FP), Y1
+	VMULPS       Y1, Y0, Y0
+
+h1_masked_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h1_masked_fresh
+	VBROADCASTSS beta+68(FP), Y1
+	VMOVUPS.Z    (AX), K1, Y2
+	VFMADD231PS  Y1, Y2, Y0
 	VMOVUPS      Y0, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h1_tile
 	VZEROUPPER
 	RET
 
 h1_masked_fresh:
-	VMULPS  Y1, Y0, Y0
 	VMOVUPS Y0, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h1_tile
 	VZEROUPPER
 	RET
 
 h2:
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+h2_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), DX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Y0, Y0, Y0
 	VPXORD Y1, Y1, Y1
 
@@ -3886,46 +5114,106 @@ h2_step_one:
 	JNZ          h2_step_one
 
 h2_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x08
+	JL           h2_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h2_whole_scaled
+	VBROADCASTSS alpha+64(FP), Y2
+	VMULPS       Y2, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+
+h2_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h2_whole_fresh
+	VBROADCASTSS beta+68(FP), Y2
+	VMOVUPS      (AX), Y3
+	VFMADD231PS  Y2, Y3, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y3
+	VFMADD231PS  Y2, Y3, Y1
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h2_tile
+	VZEROUPPER
+	RET
+
+h2_whole_fresh:
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h2_tile
+	VZEROUPPER
+	RET
+
+h2_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Y2
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h2_masked_scaled
+	VBROADCASTSS alpha+64(FP), Y2
+	VMULPS       Y2, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+
+h2_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h2_masked_fresh
-	VBROADCASTSS beta+52(FP), Y3
-	VMOVUPS.Z    (AX), K1, Y4
-	VMULPS       Y2, Y0, Y0
-	VFMADD231PS  Y3, Y4, Y0
+	VBROADCASTSS beta+68(FP), Y2
+	VMOVUPS.Z    (AX), K1, Y3
+	VFMADD231PS  Y2, Y3, Y0
 	VMOVUPS      Y0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y2, Y1, Y1
-	VFMADD231PS  Y3, Y0, Y1
+	VMOVUPS.Z    (AX), K1, Y3
+	VFMADD231PS  Y2, Y3, Y1
 	VMOVUPS      Y1, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h2_tile
 	VZEROUPPER
 	RET
 
 h2_masked_fresh:
-	VMULPS  Y2, Y0, Y0
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y2, Y1, Y1
 	VMOVUPS Y1, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h2_tile
 	VZEROUPPER
 	RET
 
 h3:
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+h3_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), DX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Y0, Y0, Y0
 	VPXORD Y1, Y1, Y1
 	VPXORD Y2, Y2, Y2
@@ -3986,55 +5274,121 @@ h3_step_one:
 	JNZ          h3_step_one
 
 h3_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x08
+	JL           h3_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h3_whole_scaled
+	VBROADCASTSS alpha+64(FP), Y3
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y3, Y1, Y1
+	VMULPS       Y3, Y2, Y2
+
+h3_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h3_whole_fresh
+	VBROADCASTSS beta+68(FP), Y3
+	VMOVUPS      (AX), Y4
+	VFMADD231PS  Y3, Y4, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y4
+	VFMADD231PS  Y3, Y4, Y1
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y4
+	VFMADD231PS  Y3, Y4, Y2
+	VMOVUPS      Y2, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h3_tile
+	VZEROUPPER
+	RET
+
+h3_whole_fresh:
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h3_tile
+	VZEROUPPER
+	RET
+
+h3_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Y3
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h3_masked_scaled
+	VBROADCASTSS alpha+64(FP), Y3
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y3, Y1, Y1
+	VMULPS       Y3, Y2, Y2
+
+h3_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h3_masked_fresh
-	VBROADCASTSS beta+52(FP), Y4
-	VMOVUPS.Z    (AX), K1, Y5
-	VMULPS       Y3, Y0, Y0
-	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS beta+68(FP), Y3
+	VMOVUPS.Z    (AX), K1, Y4
+	VFMADD231PS  Y3, Y4, Y0
 	VMOVUPS      Y0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y3, Y1, Y1
-	VFMADD231PS  Y4, Y0, Y1
+	VMOVUPS.Z    (AX), K1, Y4
+	VFMADD231PS  Y3, Y4, Y1
 	VMOVUPS      Y1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y3, Y2, Y2
-	VFMADD231PS  Y4, Y0, Y2
+	VMOVUPS.Z    (AX), K1, Y4
+	VFMADD231PS  Y3, Y4, Y2
 	VMOVUPS      Y2, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h3_tile
 	VZEROUPPER
 	RET
 
 h3_masked_fresh:
-	VMULPS  Y3, Y0, Y0
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y3, Y1, Y1
 	VMOVUPS Y1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y3, Y2, Y2
 	VMOVUPS Y2, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h3_tile
 	VZEROUPPER
 	RET
 
 h4:
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+h4_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), DX
 	LEAQ   (CX)(DX*1), DX
-	MOVQ   k+8(FP), BX
-	MOVQ   b+32(FP), SI
-	MOVQ   stepB+40(FP), DI
+	MOVQ   k+16(FP), BX
+	MOVQ   b+48(FP), SI
+	MOVQ   stepB+56(FP), DI
 	VPXORD Y0, Y0, Y0
 	VPXORD Y1, Y1, Y1
 	VPXORD Y2, Y2, Y2
@@ -4108,63 +5462,135 @@ h4_step_one:
 	JNZ          h4_step_one
 
 h4_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x08
+	JL           h4_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h4_whole_scaled
+	VBROADCASTSS alpha+64(FP), Y4
+	VMULPS       Y4, Y0, Y0
+	VMULPS       Y4, Y1, Y1
+	VMULPS       Y4, Y2, Y2
+	VMULPS       Y4, Y3, Y3
+
+h4_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h4_whole_fresh
+	VBROADCASTSS beta+68(FP), Y4
+	VMOVUPS      (AX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VMOVUPS      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	VMOVUPS      Y3, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h4_tile
+	VZEROUPPER
+	RET
+
+h4_whole_fresh:
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h4_tile
+	VZEROUPPER
+	RET
+
+h4_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Y4
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h4_masked_scaled
+	VBROADCASTSS alpha+64(FP), Y4
+	VMULPS       Y4, Y0, Y0
+	VMULPS       Y4, Y1, Y1
+	VMULPS       Y4, Y2, Y2
+	VMULPS       Y4, Y3, Y3
+
+h4_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h4_masked_fresh
-	VBROADCASTSS beta+52(FP), Y5
-	VMOVUPS.Z    (AX), K1, Y6
-	VMULPS       Y4, Y0, Y0
-	VFMADD231PS  Y5, Y6, Y0
+	VBROADCASTSS beta+68(FP), Y4
+	VMOVUPS.Z    (AX), K1, Y5
+	VFMADD231PS  Y4, Y5, Y0
 	VMOVUPS      Y0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y4, Y1, Y1
-	VFMADD231PS  Y5, Y0, Y1
+	VMOVUPS.Z    (AX), K1, Y5
+	VFMADD231PS  Y4, Y5, Y1
 	VMOVUPS      Y1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y4, Y2, Y2
-	VFMADD231PS  Y5, Y0, Y2
+	VMOVUPS.Z    (AX), K1, Y5
+	VFMADD231PS  Y4, Y5, Y2
 	VMOVUPS      Y2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y4, Y3, Y3
-	VFMADD231PS  Y5, Y0, Y3
+	VMOVUPS.Z    (AX), K1, Y5
+	VFMADD231PS  Y4, Y5, Y3
 	VMOVUPS      Y3, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h4_tile
 	VZEROUPPER
 	RET
 
 h4_masked_fresh:
-	VMULPS  Y4, Y0, Y0
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y4, Y1, Y1
 	VMOVUPS Y1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y4, Y2, Y2
 	VMOVUPS Y2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y4, Y3, Y3
 	VMOVUPS Y3, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h4_tile
 	VZEROUPPER
 	RET
 
 h5:
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+h5_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), DX
 	LEAQ   (CX)(DX*1), DX
-	MOVQ   k+8(FP), BX
-	MOVQ   b+32(FP), SI
-	MOVQ   stepB+40(FP), DI
+	MOVQ   k+16(FP), BX
+	MOVQ   b+48(FP), SI
+	MOVQ   stepB+56(FP), DI
 	VPXORD Y0, Y0, Y0
 	VPXORD Y1, Y1, Y1
 	VPXORD Y2, Y2, Y2
@@ -4249,71 +5675,149 @@ h5_step_one:
 	JNZ          h5_step_one
 
 h5_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x08
+	JL           h5_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h5_whole_scaled
+	VBROADCASTSS alpha+64(FP), Y5
+	VMULPS       Y5, Y0, Y0
+	VMULPS       Y5, Y1, Y1
+	VMULPS       Y5, Y2, Y2
+	VMULPS       Y5, Y3, Y3
+	VMULPS       Y5, Y4, Y4
+
+h5_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h5_whole_fresh
+	VBROADCASTSS beta+68(FP), Y5
+	VMOVUPS      (AX), Y6
+	VFMADD231PS  Y5, Y6, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y6
+	VFMADD231PS  Y5, Y6, Y1
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y6
+	VFMADD231PS  Y5, Y6, Y2
+	VMOVUPS      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y6
+	VFMADD231PS  Y5, Y6, Y3
+	VMOVUPS      Y3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y6
+	VFMADD231PS  Y5, Y6, Y4
+	VMOVUPS      Y4, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h5_tile
+	VZEROUPPER
+	RET
+
+h5_whole_fresh:
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h5_tile
+	VZEROUPPER
+	RET
+
+h5_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Y5
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h5_masked_scaled
+	VBROADCASTSS alpha+64(FP), Y5
+	VMULPS       Y5, Y0, Y0
+	VMULPS       Y5, Y1, Y1
+	VMULPS       Y5, Y2, Y2
+	VMULPS       Y5, Y3, Y3
+	VMULPS       Y5, Y4, Y4
+
+h5_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h5_masked_fresh
-	VBROADCASTSS beta+52(FP), Y6
-	VMOVUPS.Z    (AX), K1, Y7
-	VMULPS       Y5, Y0, Y0
-	VFMADD231PS  Y6, Y7, Y0
+	VBROADCASTSS beta+68(FP), Y5
+	VMOVUPS.Z    (AX), K1, Y6
+	VFMADD231PS  Y5, Y6, Y0
 	VMOVUPS      Y0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y5, Y1, Y1
-	VFMADD231PS  Y6, Y0, Y1
+	VMOVUPS.Z    (AX), K1, Y6
+	VFMADD231PS  Y5, Y6, Y1
 	VMOVUPS      Y1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y5, Y2, Y2
-	VFMADD231PS  Y6, Y0, Y2
+	VMOVUPS.Z    (AX), K1, Y6
+	VFMADD231PS  Y5, Y6, Y2
 	VMOVUPS      Y2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y5, Y3, Y3
-	VFMADD231PS  Y6, Y0, Y3
+	VMOVUPS.Z    (AX), K1, Y6
+	VFMADD231PS  Y5, Y6, Y3
 	VMOVUPS      Y3, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y5, Y4, Y4
-	VFMADD231PS  Y6, Y0, Y4
+	VMOVUPS.Z    (AX), K1, Y6
+	VFMADD231PS  Y5, Y6, Y4
 	VMOVUPS      Y4, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h5_tile
 	VZEROUPPER
 	RET
 
 h5_masked_fresh:
-	VMULPS  Y5, Y0, Y0
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y5, Y1, Y1
 	VMOVUPS Y1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y5, Y2, Y2
 	VMOVUPS Y2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y5, Y3, Y3
 	VMOVUPS Y3, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y5, Y4, Y4
 	VMOVUPS Y4, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h5_tile
 	VZEROUPPER
 	RET
 
 h6:
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+h6_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), DX
 	LEAQ   (CX)(DX*1), DX
-	MOVQ   k+8(FP), BX
-	MOVQ   b+32(FP), SI
-	MOVQ   stepB+40(FP), DI
+	MOVQ   k+16(FP), BX
+	MOVQ   b+48(FP), SI
+	MOVQ   stepB+56(FP), DI
 	VPXORD Y0, Y0, Y0
 	VPXORD Y1, Y1, Y1
 	VPXORD Y2, Y2, Y2
@@ -4409,80 +5913,164 @@ h6_step_one:
 	JNZ          h6_step_one
 
 h6_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x08
+	JL           h6_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h6_whole_scaled
+	VBROADCASTSS alpha+64(FP), Y6
+	VMULPS       Y6, Y0, Y0
+	VMULPS       Y6, Y1, Y1
+	VMULPS       Y6, Y2, Y2
+	VMULPS       Y6, Y3, Y3
+	VMULPS       Y6, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+
+h6_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h6_whole_fresh
+	VBROADCASTSS beta+68(FP), Y6
+	VMOVUPS      (AX), Y7
+	VFMADD231PS  Y6, Y7, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y7
+	VFMADD231PS  Y6, Y7, Y1
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y7
+	VFMADD231PS  Y6, Y7, Y2
+	VMOVUPS      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y7
+	VFMADD231PS  Y6, Y7, Y3
+	VMOVUPS      Y3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y7
+	VFMADD231PS  Y6, Y7, Y4
+	VMOVUPS      Y4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y7
+	VFMADD231PS  Y6, Y7, Y5
+	VMOVUPS      Y5, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h6_tile
+	VZEROUPPER
+	RET
+
+h6_whole_fresh:
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y5, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h6_tile
+	VZEROUPPER
+	RET
+
+h6_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Y6
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h6_masked_scaled
+	VBROADCASTSS alpha+64(FP), Y6
+	VMULPS       Y6, Y0, Y0
+	VMULPS       Y6, Y1, Y1
+	VMULPS       Y6, Y2, Y2
+	VMULPS       Y6, Y3, Y3
+	VMULPS       Y6, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+
+h6_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h6_masked_fresh
-	VBROADCASTSS beta+52(FP), Y7
-	VMOVUPS.Z    (AX), K1, Y8
-	VMULPS       Y6, Y0, Y0
-	VFMADD231PS  Y7, Y8, Y0
+	VBROADCASTSS beta+68(FP), Y6
+	VMOVUPS.Z    (AX), K1, Y7
+	VFMADD231PS  Y6, Y7, Y0
 	VMOVUPS      Y0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y6, Y1, Y1
-	VFMADD231PS  Y7, Y0, Y1
+	VMOVUPS.Z    (AX), K1, Y7
+	VFMADD231PS  Y6, Y7, Y1
 	VMOVUPS      Y1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y6, Y2, Y2
-	VFMADD231PS  Y7, Y0, Y2
+	VMOVUPS.Z    (AX), K1, Y7
+	VFMADD231PS  Y6, Y7, Y2
 	VMOVUPS      Y2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y6, Y3, Y3
-	VFMADD231PS  Y7, Y0, Y3
+	VMOVUPS.Z    (AX), K1, Y7
+	VFMADD231PS  Y6, Y7, Y3
 	VMOVUPS      Y3, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y6, Y4, Y4
-	VFMADD231PS  Y7, Y0, Y4
+	VMOVUPS.Z    (AX), K1, Y7
+	VFMADD231PS  Y6, Y7, Y4
 	VMOVUPS      Y4, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y6, Y5, Y5
-	VFMADD231PS  Y7, Y0, Y5
+	VMOVUPS.Z    (AX), K1, Y7
+	VFMADD231PS  Y6, Y7, Y5
 	VMOVUPS      Y5, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h6_tile
 	VZEROUPPER
 	RET
 
 h6_masked_fresh:
-	VMULPS  Y6, Y0, Y0
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y6, Y1, Y1
 	VMOVUPS Y1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y6, Y2, Y2
 	VMOVUPS Y2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y6, Y3, Y3
 	VMOVUPS Y3, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y6, Y4, Y4
 	VMOVUPS Y4, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y6, Y5, Y5
 	VMOVUPS Y5, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h6_tile
 	VZEROUPPER
 	RET
 
 h7:
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+h7_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), DX
 	LEAQ   (CX)(DX*1), BX
 	LEAQ   (BX)(DX*1), DX
-	MOVQ   k+8(FP), SI
-	MOVQ   b+32(FP), DI
-	MOVQ   stepB+40(FP), R8
+	MOVQ   k+16(FP), SI
+	MOVQ   b+48(FP), DI
+	MOVQ   stepB+56(FP), R8
 	VPXORD Y0, Y0, Y0
 	VPXORD Y1, Y1, Y1
 	VPXORD Y2, Y2, Y2
@@ -4591,88 +6179,178 @@ h7_step_one:
 	JNZ          h7_step_one
 
 h7_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x08
+	JL           h7_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h7_whole_scaled
+	VBROADCASTSS alpha+64(FP), Y7
+	VMULPS       Y7, Y0, Y0
+	VMULPS       Y7, Y1, Y1
+	VMULPS       Y7, Y2, Y2
+	VMULPS       Y7, Y3, Y3
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y7, Y5, Y5
+	VMULPS       Y7, Y6, Y6
+
+h7_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h7_whole_fresh
+	VBROADCASTSS beta+68(FP), Y7
+	VMOVUPS      (AX), Y8
+	VFMADD231PS  Y7, Y8, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y8
+	VFMADD231PS  Y7, Y8, Y1
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y8
+	VFMADD231PS  Y7, Y8, Y2
+	VMOVUPS      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y8
+	VFMADD231PS  Y7, Y8, Y3
+	VMOVUPS      Y3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y8
+	VFMADD231PS  Y7, Y8, Y4
+	VMOVUPS      Y4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y8
+	VFMADD231PS  Y7, Y8, Y5
+	VMOVUPS      Y5, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y8
+	VFMADD231PS  Y7, Y8, Y6
+	VMOVUPS      Y6, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h7_tile
+	VZEROUPPER
+	RET
+
+h7_whole_fresh:
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y6, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h7_tile
+	VZEROUPPER
+	RET
+
+h7_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Y7
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h7_masked_scaled
+	VBROADCASTSS alpha+64(FP), Y7
+	VMULPS       Y7, Y0, Y0
+	VMULPS       Y7, Y1, Y1
+	VMULPS       Y7, Y2, Y2
+	VMULPS       Y7, Y3, Y3
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y7, Y5, Y5
+	VMULPS       Y7, Y6, Y6
+
+h7_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h7_masked_fresh
-	VBROADCASTSS beta+52(FP), Y8
-	VMOVUPS.Z    (AX), K1, Y9
-	VMULPS       Y7, Y0, Y0
-	VFMADD231PS  Y8, Y9, Y0
+	VBROADCASTSS beta+68(FP), Y7
+	VMOVUPS.Z    (AX), K1, Y8
+	VFMADD231PS  Y7, Y8, Y0
 	VMOVUPS      Y0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y7, Y1, Y1
-	VFMADD231PS  Y8, Y0, Y1
+	VMOVUPS.Z    (AX), K1, Y8
+	VFMADD231PS  Y7, Y8, Y1
 	VMOVUPS      Y1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y7, Y2, Y2
-	VFMADD231PS  Y8, Y0, Y2
+	VMOVUPS.Z    (AX), K1, Y8
+	VFMADD231PS  Y7, Y8, Y2
 	VMOVUPS      Y2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y7, Y3, Y3
-	VFMADD231PS  Y8, Y0, Y3
+	VMOVUPS.Z    (AX), K1, Y8
+	VFMADD231PS  Y7, Y8, Y3
 	VMOVUPS      Y3, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y7, Y4, Y4
-	VFMADD231PS  Y8, Y0, Y4
+	VMOVUPS.Z    (AX), K1, Y8
+	VFMADD231PS  Y7, Y8, Y4
 	VMOVUPS      Y4, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y7, Y5, Y5
-	VFMADD231PS  Y8, Y0, Y5
+	VMOVUPS.Z    (AX), K1, Y8
+	VFMADD231PS  Y7, Y8, Y5
 	VMOVUPS      Y5, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y7, Y6, Y6
-	VFMADD231PS  Y8, Y0, Y6
+	VMOVUPS.Z    (AX), K1, Y8
+	VFMADD231PS  Y7, Y8, Y6
 	VMOVUPS      Y6, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h7_tile
 	VZEROUPPER
 	RET
 
 h7_masked_fresh:
-	VMULPS  Y7, Y0, Y0
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y7, Y1, Y1
 	VMOVUPS Y1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y7, Y2, Y2
 	VMOVUPS Y2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y7, Y3, Y3
 	VMOVUPS Y3, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y7, Y4, Y4
 	VMOVUPS Y4, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y7, Y5, Y5
 	VMOVUPS Y5, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y7, Y6, Y6
 	VMOVUPS Y6, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h7_tile
 	VZEROUPPER
 	RET
 
 h8:
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+h8_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), DX
 	LEAQ   (CX)(DX*1), BX
 	LEAQ   (BX)(DX*1), DX
-	MOVQ   k+8(FP), SI
-	MOVQ   b+32(FP), DI
-	MOVQ   stepB+40(FP), R8
+	MOVQ   k+16(FP), SI
+	MOVQ   b+48(FP), DI
+	MOVQ   stepB+56(FP), R8
 	VPXORD Y0, Y0, Y0
 	VPXORD Y1, Y1, Y1
 	VPXORD Y2, Y2, Y2
@@ -4792,96 +6470,192 @@ h8_step_one:
 	JNZ          h8_step_one
 
 h8_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x08
+	JL           h8_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h8_whole_scaled
+	VBROADCASTSS alpha+64(FP), Y8
+	VMULPS       Y8, Y0, Y0
+	VMULPS       Y8, Y1, Y1
+	VMULPS       Y8, Y2, Y2
+	VMULPS       Y8, Y3, Y3
+	VMULPS       Y8, Y4, Y4
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y8, Y6, Y6
+	VMULPS       Y8, Y7, Y7
+
+h8_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h8_whole_fresh
+	VBROADCASTSS beta+68(FP), Y8
+	VMOVUPS      (AX), Y9
+	VFMADD231PS  Y8, Y9, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y9
+	VFMADD231PS  Y8, Y9, Y1
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y9
+	VFMADD231PS  Y8, Y9, Y2
+	VMOVUPS      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y9
+	VFMADD231PS  Y8, Y9, Y3
+	VMOVUPS      Y3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y9
+	VFMADD231PS  Y8, Y9, Y4
+	VMOVUPS      Y4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y9
+	VFMADD231PS  Y8, Y9, Y5
+	VMOVUPS      Y5, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y9
+	VFMADD231PS  Y8, Y9, Y6
+	VMOVUPS      Y6, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y9
+	VFMADD231PS  Y8, Y9, Y7
+	VMOVUPS      Y7, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h8_tile
+	VZEROUPPER
+	RET
+
+h8_whole_fresh:
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y7, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h8_tile
+	VZEROUPPER
+	RET
+
+h8_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Y8
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h8_masked_scaled
+	VBROADCASTSS alpha+64(FP), Y8
+	VMULPS       Y8, Y0, Y0
+	VMULPS       Y8, Y1, Y1
+	VMULPS       Y8, Y2, Y2
+	VMULPS       Y8, Y3, Y3
+	VMULPS       Y8, Y4, Y4
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y8, Y6, Y6
+	VMULPS       Y8, Y7, Y7
+
+h8_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h8_masked_fresh
-	VBROADCASTSS beta+52(FP), Y9
-	VMOVUPS.Z    (AX), K1, Y10
-	VMULPS       Y8, Y0, Y0
-	VFMADD231PS  Y9, Y10, Y0
+	VBROADCASTSS beta+68(FP), Y8
+	VMOVUPS.Z    (AX), K1, Y9
+	VFMADD231PS  Y8, Y9, Y0
 	VMOVUPS      Y0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y8, Y1, Y1
-	VFMADD231PS  Y9, Y0, Y1
+	VMOVUPS.Z    (AX), K1, Y9
+	VFMADD231PS  Y8, Y9, Y1
 	VMOVUPS      Y1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y8, Y2, Y2
-	VFMADD231PS  Y9, Y0, Y2
+	VMOVUPS.Z    (AX), K1, Y9
+	VFMADD231PS  Y8, Y9, Y2
 	VMOVUPS      Y2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y8, Y3, Y3
-	VFMADD231PS  Y9, Y0, Y3
+	VMOVUPS.Z    (AX), K1, Y9
+	VFMADD231PS  Y8, Y9, Y3
 	VMOVUPS      Y3, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y8, Y4, Y4
-	VFMADD231PS  Y9, Y0, Y4
+	VMOVUPS.Z    (AX), K1, Y9
+	VFMADD231PS  Y8, Y9, Y4
 	VMOVUPS      Y4, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y8, Y5, Y5
-	VFMADD231PS  Y9, Y0, Y5
+	VMOVUPS.Z    (AX), K1, Y9
+	VFMADD231PS  Y8, Y9, Y5
 	VMOVUPS      Y5, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y8, Y6, Y6
-	VFMADD231PS  Y9, Y0, Y6
+	VMOVUPS.Z    (AX), K1, Y9
+	VFMADD231PS  Y8, Y9, Y6
 	VMOVUPS      Y6, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y8, Y7, Y7
-	VFMADD231PS  Y9, Y0, Y7
+	VMOVUPS.Z    (AX), K1, Y9
+	VFMADD231PS  Y8, Y9, Y7
 	VMOVUPS      Y7, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h8_tile
 	VZEROUPPER
 	RET
 
 h8_masked_fresh:
-	VMULPS  Y8, Y0, Y0
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y8, Y1, Y1
 	VMOVUPS Y1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y8, Y2, Y2
 	VMOVUPS Y2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y8, Y3, Y3
 	VMOVUPS Y3, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y8, Y4, Y4
 	VMOVUPS Y4, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y8, Y5, Y5
 	VMOVUPS Y5, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y8, Y6, Y6
 	VMOVUPS Y6, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y8, Y7, Y7
 	VMOVUPS Y7, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h8_tile
 	VZEROUPPER
 	RET
 
 h9:
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+h9_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), DX
 	LEAQ   (CX)(DX*1), BX
 	LEAQ   (BX)(DX*1), DX
-	MOVQ   k+8(FP), SI
-	MOVQ   b+32(FP), DI
-	MOVQ   stepB+40(FP), R8
+	MOVQ   k+16(FP), SI
+	MOVQ   b+48(FP), DI
+	MOVQ   stepB+56(FP), R8
 	VPXORD Y0, Y0, Y0
 	VPXORD Y1, Y1, Y1
 	VPXORD Y2, Y2, Y2
@@ -5012,105 +6786,207 @@ h9_step_one:
 	JNZ          h9_step_one
 
 h9_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x08
+	JL           h9_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h9_whole_scaled
+	VBROADCASTSS alpha+64(FP), Y9
+	VMULPS       Y9, Y0, Y0
+	VMULPS       Y9, Y1, Y1
+	VMULPS       Y9, Y2, Y2
+	VMULPS       Y9, Y3, Y3
+	VMULPS       Y9, Y4, Y4
+	VMULPS       Y9, Y5, Y5
+	VMULPS       Y9, Y6, Y6
+	VMULPS       Y9, Y7, Y7
+	VMULPS       Y9, Y8, Y8
+
+h9_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h9_whole_fresh
+	VBROADCASTSS beta+68(FP), Y9
+	VMOVUPS      (AX), Y10
+	VFMADD231PS  Y9, Y10, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y10
+	VFMADD231PS  Y9, Y10, Y1
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y10
+	VFMADD231PS  Y9, Y10, Y2
+	VMOVUPS      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y10
+	VFMADD231PS  Y9, Y10, Y3
+	VMOVUPS      Y3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y10
+	VFMADD231PS  Y9, Y10, Y4
+	VMOVUPS      Y4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y10
+	VFMADD231PS  Y9, Y10, Y5
+	VMOVUPS      Y5, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y10
+	VFMADD231PS  Y9, Y10, Y6
+	VMOVUPS      Y6, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y10
+	VFMADD231PS  Y9, Y10, Y7
+	VMOVUPS      Y7, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y10
+	VFMADD231PS  Y9, Y10, Y8
+	VMOVUPS      Y8, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h9_tile
+	VZEROUPPER
+	RET
+
+h9_whole_fresh:
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y8, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h9_tile
+	VZEROUPPER
+	RET
+
+h9_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Y9
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h9_masked_scaled
+	VBROADCASTSS alpha+64(FP), Y9
+	VMULPS       Y9, Y0, Y0
+	VMULPS       Y9, Y1, Y1
+	VMULPS       Y9, Y2, Y2
+	VMULPS       Y9, Y3, Y3
+	VMULPS       Y9, Y4, Y4
+	VMULPS       Y9, Y5, Y5
+	VMULPS       Y9, Y6, Y6
+	VMULPS       Y9, Y7, Y7
+	VMULPS       Y9, Y8, Y8
+
+h9_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h9_masked_fresh
-	VBROADCASTSS beta+52(FP), Y10
-	VMOVUPS.Z    (AX), K1, Y11
-	VMULPS       Y9, Y0, Y0
-	VFMADD231PS  Y10, Y11, Y0
+	VBROADCASTSS beta+68(FP), Y9
+	VMOVUPS.Z    (AX), K1, Y10
+	VFMADD231PS  Y9, Y10, Y0
 	VMOVUPS      Y0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y9, Y1, Y1
-	VFMADD231PS  Y10, Y0, Y1
+	VMOVUPS.Z    (AX), K1, Y10
+	VFMADD231PS  Y9, Y10, Y1
 	VMOVUPS      Y1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y9, Y2, Y2
-	VFMADD231PS  Y10, Y0, Y2
+	VMOVUPS.Z    (AX), K1, Y10
+	VFMADD231PS  Y9, Y10, Y2
 	VMOVUPS      Y2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y9, Y3, Y3
-	VFMADD231PS  Y10, Y0, Y3
+	VMOVUPS.Z    (AX), K1, Y10
+	VFMADD231PS  Y9, Y10, Y3
 	VMOVUPS      Y3, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y9, Y4, Y4
-	VFMADD231PS  Y10, Y0, Y4
+	VMOVUPS.Z    (AX), K1, Y10
+	VFMADD231PS  Y9, Y10, Y4
 	VMOVUPS      Y4, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y9, Y5, Y5
-	VFMADD231PS  Y10, Y0, Y5
+	VMOVUPS.Z    (AX), K1, Y10
+	VFMADD231PS  Y9, Y10, Y5
 	VMOVUPS      Y5, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y9, Y6, Y6
-	VFMADD231PS  Y10, Y0, Y6
+	VMOVUPS.Z    (AX), K1, Y10
+	VFMADD231PS  Y9, Y10, Y6
 	VMOVUPS      Y6, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y9, Y7, Y7
-	VFMADD231PS  Y10, Y0, Y7
+	VMOVUPS.Z    (AX), K1, Y10
+	VFMADD231PS  Y9, Y10, Y7
 	VMOVUPS      Y7, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y9, Y8, Y8
-	VFMADD231PS  Y10, Y0, Y8
+	VMOVUPS.Z    (AX), K1, Y10
+	VFMADD231PS  Y9, Y10, Y8
 	VMOVUPS      Y8, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h9_tile
 	VZEROUPPER
 	RET
 
 h9_masked_fresh:
-	VMULPS  Y9, Y0, Y0
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y9, Y1, Y1
 	VMOVUPS Y1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y9, Y2, Y2
 	VMOVUPS Y2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y9, Y3, Y3
 	VMOVUPS Y3, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y9, Y4, Y4
 	VMOVUPS Y4, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y9, Y5, Y5
 	VMOVUPS Y5, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y9, Y6, Y6
 	VMOVUPS Y6, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y9, Y7, Y7
 	VMOVUPS Y7, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y9, Y8, Y8
 	VMOVUPS Y8, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h9_tile
 	VZEROUPPER
 	RET
 
 h10:
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+h10_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), DX
 	LEAQ   (CX)(DX*1), BX
 	LEAQ   (BX)(DX*1), SI
 	LEAQ   (SI)(DX*1), DX
-	MOVQ   k+8(FP), DI
-	MOVQ   b+32(FP), R8
-	MOVQ   stepB+40(FP), R9
+	MOVQ   k+16(FP), DI
+	MOVQ   b+48(FP), R8
+	MOVQ   stepB+56(FP), R9
 	VPXORD Y0, Y0, Y0
 	VPXORD Y1, Y1, Y1
 	VPXORD Y2, Y2, Y2
@@ -5254,113 +7130,221 @@ h10_step_one:
 	JNZ          h10_step_one
 
 h10_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x08
+	JL           h10_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h10_whole_scaled
+	VBROADCASTSS alpha+64(FP), Y10
+	VMULPS       Y10, Y0, Y0
+	VMULPS       Y10, Y1, Y1
+	VMULPS       Y10, Y2, Y2
+	VMULPS       Y10, Y3, Y3
+	VMULPS       Y10, Y4, Y4
+	VMULPS       Y10, Y5, Y5
+	VMULPS       Y10, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VMULPS       Y10, Y8, Y8
+	VMULPS       Y10, Y9, Y9
+
+h10_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h10_whole_fresh
+	VBROADCASTSS beta+68(FP), Y10
+	VMOVUPS      (AX), Y11
+	VFMADD231PS  Y10, Y11, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y11
+	VFMADD231PS  Y10, Y11, Y1
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y11
+	VFMADD231PS  Y10, Y11, Y2
+	VMOVUPS      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y11
+	VFMADD231PS  Y10, Y11, Y3
+	VMOVUPS      Y3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y11
+	VFMADD231PS  Y10, Y11, Y4
+	VMOVUPS      Y4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y11
+	VFMADD231PS  Y10, Y11, Y5
+	VMOVUPS      Y5, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y11
+	VFMADD231PS  Y10, Y11, Y6
+	VMOVUPS      Y6, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y11
+	VFMADD231PS  Y10, Y11, Y7
+	VMOVUPS      Y7, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y11
+	VFMADD231PS  Y10, Y11, Y8
+	VMOVUPS      Y8, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y11
+	VFMADD231PS  Y10, Y11, Y9
+	VMOVUPS      Y9, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h10_tile
+	VZEROUPPER
+	RET
+
+h10_whole_fresh:
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y8, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y9, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h10_tile
+	VZEROUPPER
+	RET
+
+h10_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Y10
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h10_masked_scaled
+	VBROADCASTSS alpha+64(FP), Y10
+	VMULPS       Y10, Y0, Y0
+	VMULPS       Y10, Y1, Y1
+	VMULPS       Y10, Y2, Y2
+	VMULPS       Y10, Y3, Y3
+	VMULPS       Y10, Y4, Y4
+	VMULPS       Y10, Y5, Y5
+	VMULPS       Y10, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VMULPS       Y10, Y8, Y8
+	VMULPS       Y10, Y9, Y9
+
+h10_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h10_masked_fresh
-	VBROADCASTSS beta+52(FP), Y11
-	VMOVUPS.Z    (AX), K1, Y12
-	VMULPS       Y10, Y0, Y0
-	VFMADD231PS  Y11, Y12, Y0
+	VBROADCASTSS beta+68(FP), Y10
+	VMOVUPS.Z    (AX), K1, Y11
+	VFMADD231PS  Y10, Y11, Y0
 	VMOVUPS      Y0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y10, Y1, Y1
-	VFMADD231PS  Y11, Y0, Y1
+	VMOVUPS.Z    (AX), K1, Y11
+	VFMADD231PS  Y10, Y11, Y1
 	VMOVUPS      Y1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y10, Y2, Y2
-	VFMADD231PS  Y11, Y0, Y2
+	VMOVUPS.Z    (AX), K1, Y11
+	VFMADD231PS  Y10, Y11, Y2
 	VMOVUPS      Y2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y10, Y3, Y3
-	VFMADD231PS  Y11, Y0, Y3
+	VMOVUPS.Z    (AX), K1, Y11
+	VFMADD231PS  Y10, Y11, Y3
 	VMOVUPS      Y3, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y10, Y4, Y4
-	VFMADD231PS  Y11, Y0, Y4
+	VMOVUPS.Z    (AX), K1, Y11
+	VFMADD231PS  Y10, Y11, Y4
 	VMOVUPS      Y4, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y10, Y5, Y5
-	VFMADD231PS  Y11, Y0, Y5
+	VMOVUPS.Z    (AX), K1, Y11
+	VFMADD231PS  Y10, Y11, Y5
 	VMOVUPS      Y5, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y10, Y6, Y6
-	VFMADD231PS  Y11, Y0, Y6
+	VMOVUPS.Z    (AX), K1, Y11
+	VFMADD231PS  Y10, Y11, Y6
 	VMOVUPS      Y6, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y10, Y7, Y7
-	VFMADD231PS  Y11, Y0, Y7
+	VMOVUPS.Z    (AX), K1, Y11
+	VFMADD231PS  Y10, Y11, Y7
 	VMOVUPS      Y7, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y10, Y8, Y8
-	VFMADD231PS  Y11, Y0, Y8
+	VMOVUPS.Z    (AX), K1, Y11
+	VFMADD231PS  Y10, Y11, Y8
 	VMOVUPS      Y8, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y10, Y9, Y9
-	VFMADD231PS  Y11, Y0, Y9
+	VMOVUPS.Z    (AX), K1, Y11
+	VFMADD231PS  Y10, Y11, Y9
 	VMOVUPS      Y9, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h10_tile
 	VZEROUPPER
 	RET
 
 h10_masked_fresh:
-	VMULPS  Y10, Y0, Y0
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y10, Y1, Y1
 	VMOVUPS Y1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y10, Y2, Y2
 	VMOVUPS Y2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y10, Y3, Y3
 	VMOVUPS Y3, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y10, Y4, Y4
 	VMOVUPS Y4, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y10, Y5, Y5
 	VMOVUPS Y5, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y10, Y6, Y6
 	VMOVUPS Y6, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y10, Y7, Y7
 	VMOVUPS Y7, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y10, Y8, Y8
 	VMOVUPS Y8, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y10, Y9, Y9
 	VMOVUPS Y9, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h10_tile
 	VZEROUPPER
 	RET
 
 h11:
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+h11_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), DX
 	LEAQ   (CX)(DX*1), BX
 	LEAQ   (BX)(DX*1), SI
 	LEAQ   (SI)(DX*1), DX
-	MOVQ   k+8(FP), DI
-	MOVQ   b+32(FP), R8
-	MOVQ   stepB+40(FP), R9
+	MOVQ   k+16(FP), DI
+	MOVQ   b+48(FP), R8
+	MOVQ   stepB+56(FP), R9
 	VPXORD Y0, Y0, Y0
 	VPXORD Y1, Y1, Y1
 	VPXORD Y2, Y2, Y2
@@ -5515,121 +7499,235 @@ h11_step_one:
 	JNZ          h11_step_one
 
 h11_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x08
+	JL           h11_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h11_whole_scaled
+	VBROADCASTSS alpha+64(FP), Y11
+	VMULPS       Y11, Y0, Y0
+	VMULPS       Y11, Y1, Y1
+	VMULPS       Y11, Y2, Y2
+	VMULPS       Y11, Y3, Y3
+	VMULPS       Y11, Y4, Y4
+	VMULPS       Y11, Y5, Y5
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y11, Y7, Y7
+	VMULPS       Y11, Y8, Y8
+	VMULPS       Y11, Y9, Y9
+	VMULPS       Y11, Y10, Y10
+
+h11_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h11_whole_fresh
+	VBROADCASTSS beta+68(FP), Y11
+	VMOVUPS      (AX), Y12
+	VFMADD231PS  Y11, Y12, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y12
+	VFMADD231PS  Y11, Y12, Y1
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y12
+	VFMADD231PS  Y11, Y12, Y2
+	VMOVUPS      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y12
+	VFMADD231PS  Y11, Y12, Y3
+	VMOVUPS      Y3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y12
+	VFMADD231PS  Y11, Y12, Y4
+	VMOVUPS      Y4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y12
+	VFMADD231PS  Y11, Y12, Y5
+	VMOVUPS      Y5, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y12
+	VFMADD231PS  Y11, Y12, Y6
+	VMOVUPS      Y6, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y12
+	VFMADD231PS  Y11, Y12, Y7
+	VMOVUPS      Y7, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y12
+	VFMADD231PS  Y11, Y12, Y8
+	VMOVUPS      Y8, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y12
+	VFMADD231PS  Y11, Y12, Y9
+	VMOVUPS      Y9, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y12
+	VFMADD231PS  Y11, Y12, Y10
+	VMOVUPS      Y10, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h11_tile
+	VZEROUPPER
+	RET
+
+h11_whole_fresh:
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y8, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y9, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y10, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h11_tile
+	VZEROUPPER
+	RET
+
+h11_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Y11
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h11_masked_scaled
+	VBROADCASTSS alpha+64(FP), Y11
+	VMULPS       Y11, Y0, Y0
+	VMULPS       Y11, Y1, Y1
+	VMULPS       Y11, Y2, Y2
+	VMULPS       Y11, Y3, Y3
+	VMULPS       Y11, Y4, Y4
+	VMULPS       Y11, Y5, Y5
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y11, Y7, Y7
+	VMULPS       Y11, Y8, Y8
+	VMULPS       Y11, Y9, Y9
+	VMULPS       Y11, Y10, Y10
+
+h11_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h11_masked_fresh
-	VBROADCASTSS beta+52(FP), Y12
-	VMOVUPS.Z    (AX), K1, Y13
-	VMULPS       Y11, Y0, Y0
-	VFMADD231PS  Y12, Y13, Y0
+	VBROADCASTSS beta+68(FP), Y11
+	VMOVUPS.Z    (AX), K1, Y12
+	VFMADD231PS  Y11, Y12, Y0
 	VMOVUPS      Y0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y11, Y1, Y1
-	VFMADD231PS  Y12, Y0, Y1
+	VMOVUPS.Z    (AX), K1, Y12
+	VFMADD231PS  Y11, Y12, Y1
 	VMOVUPS      Y1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y11, Y2, Y2
-	VFMADD231PS  Y12, Y0, Y2
+	VMOVUPS.Z    (AX), K1, Y12
+	VFMADD231PS  Y11, Y12, Y2
 	VMOVUPS      Y2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y11, Y3, Y3
-	VFMADD231PS  Y12, Y0, Y3
+	VMOVUPS.Z    (AX), K1, Y12
+	VFMADD231PS  Y11, Y12, Y3
 	VMOVUPS      Y3, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y11, Y4, Y4
-	VFMADD231PS  Y12, Y0, Y4
+	VMOVUPS.Z    (AX), K1, Y12
+	VFMADD231PS  Y11, Y12, Y4
 	VMOVUPS      Y4, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y11, Y5, Y5
-	VFMADD231PS  Y12, Y0, Y5
+	VMOVUPS.Z    (AX), K1, Y12
+	VFMADD231PS  Y11, Y12, Y5
 	VMOVUPS      Y5, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y11, Y6, Y6
-	VFMADD231PS  Y12, Y0, Y6
+	VMOVUPS.Z    (AX), K1, Y12
+	VFMADD231PS  Y11, Y12, Y6
 	VMOVUPS      Y6, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y11, Y7, Y7
-	VFMADD231PS  Y12, Y0, Y7
+	VMOVUPS.Z    (AX), K1, Y12
+	VFMADD231PS  Y11, Y12, Y7
 	VMOVUPS      Y7, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y11, Y8, Y8
-	VFMADD231PS  Y12, Y0, Y8
+	VMOVUPS.Z    (AX), K1, Y12
+	VFMADD231PS  Y11, Y12, Y8
 	VMOVUPS      Y8, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y11, Y9, Y9
-	VFMADD231PS  Y12, Y0, Y9
+	VMOVUPS.Z    (AX), K1, Y12
+	VFMADD231PS  Y11, Y12, Y9
 	VMOVUPS      Y9, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y11, Y10, Y10
-	VFMADD231PS  Y12, Y0, Y10
+	VMOVUPS.Z    (AX), K1, Y12
+	VFMADD231PS  Y11, Y12, Y10
 	VMOVUPS      Y10, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h11_tile
 	VZEROUPPER
 	RET
 
 h11_masked_fresh:
-	VMULPS  Y11, Y0, Y0
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y11, Y1, Y1
 	VMOVUPS Y1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y11, Y2, Y2
 	VMOVUPS Y2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y11, Y3, Y3
 	VMOVUPS Y3, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y11, Y4, Y4
 	VMOVUPS Y4, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y11, Y5, Y5
 	VMOVUPS Y5, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y11, Y6, Y6
 	VMOVUPS Y6, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y11, Y7, Y7
 	VMOVUPS Y7, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y11, Y8, Y8
 	VMOVUPS Y8, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y11, Y9, Y9
 	VMOVUPS Y9, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y11, Y10, Y10
 	VMOVUPS Y10, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h11_tile
 	VZEROUPPER
 	RET
 
 h12:
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+h12_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), DX
 	LEAQ   (CX)(DX*1), BX
 	LEAQ   (BX)(DX*1), SI
 	LEAQ   (SI)(DX*1), DX
-	MOVQ   k+8(FP), DI
-	MOVQ   b+32(FP), R8
-	MOVQ   stepB+40(FP), R9
+	MOVQ   k+16(FP), DI
+	MOVQ   b+48(FP), R8
+	MOVQ   stepB+56(FP), R9
 	VPXORD Y0, Y0, Y0
 	VPXORD Y1, Y1, Y1
 	VPXORD Y2, Y2, Y2
@@ -5795,150 +7893,271 @@ h12_step_one:
 	JNZ          h12_step_one
 
 h12_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x08
+	JL           h12_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h12_whole_scaled
+	VBROADCASTSS alpha+64(FP), Y12
+	VMULPS       Y12, Y0, Y0
+	VMULPS       Y12, Y1, Y1
+	VMULPS       Y12, Y2, Y2
+	VMULPS       Y12, Y3, Y3
+	VMULPS       Y12, Y4, Y4
+	VMULPS       Y12, Y5, Y5
+	VMULPS       Y12, Y6, Y6
+	VMULPS       Y12, Y7, Y7
+	VMULPS       Y12, Y8, Y8
+	VMULPS       Y12, Y9, Y9
+	VMULPS       Y12, Y10, Y10
+	VMULPS       Y12, Y11, Y11
+
+h12_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h12_whole_fresh
+	VBROADCASTSS beta+68(FP), Y12
+	VMOVUPS      (AX), Y13
+	VFMADD231PS  Y12, Y13, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y13
+	VFMADD231PS  Y12, Y13, Y1
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y13
+	VFMADD231PS  Y12, Y13, Y2
+	VMOVUPS      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y13
+	VFMADD231PS  Y12, Y13, Y3
+	VMOVUPS      Y3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y13
+	VFMADD231PS  Y12, Y13, Y4
+	VMOVUPS      Y4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y13
+	VFMADD231PS  Y12, Y13, Y5
+	VMOVUPS      Y5, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y13
+	VFMADD231PS  Y12, Y13, Y6
+	VMOVUPS      Y6, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y13
+	VFMADD231PS  Y12, Y13, Y7
+	VMOVUPS      Y7, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y13
+	VFMADD231PS  Y12, Y13, Y8
+	VMOVUPS      Y8, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y13
+	VFMADD231PS  Y12, Y13, Y9
+	VMOVUPS      Y9, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y13
+	VFMADD231PS  Y12, Y13, Y10
+	VMOVUPS      Y10, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y13
+	VFMADD231PS  Y12, Y13, Y11
+	VMOVUPS      Y11, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h12_tile
+	VZEROUPPER
+	RET
+
+h12_whole_fresh:
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y8, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y9, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y10, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y11, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h12_tile
+	VZEROUPPER
+	RET
+
+h12_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Y12
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h12_masked_scaled
+	VBROADCASTSS alpha+64(FP), Y12
+	VMULPS       Y12, Y0, Y0
+	VMULPS       Y12, Y1, Y1
+	VMULPS       Y12, Y2, Y2
+	VMULPS       Y12, Y3, Y3
+	VMULPS       Y12, Y4, Y4
+	VMULPS       Y12, Y5, Y5
+	VMULPS       Y12, Y6, Y6
+	VMULPS       Y12, Y7, Y7
+	VMULPS       Y12, Y8, Y8
+	VMULPS       Y12, Y9, Y9
+	VMULPS       Y12, Y10, Y10
+	VMULPS       Y12, Y11, Y11
+
+h12_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h12_masked_fresh
-	VBROADCASTSS beta+52(FP), Y13
-	VMOVUPS.Z    (AX), K1, Y14
-	VMULPS       Y12, Y0, Y0
-	VFMADD231PS  Y13, Y14, Y0
+	VBROADCASTSS beta+68(FP), Y12
+	VMOVUPS.Z    (AX), K1, Y13
+	VFMADD231PS  Y12, Y13, Y0
 	VMOVUPS      Y0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y12, Y1, Y1
-	VFMADD231PS  Y13, Y0, Y1
+	VMOVUPS.Z    (AX), K1, Y13
+	VFMADD231PS  Y12, Y13, Y1
 	VMOVUPS      Y1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y12, Y2, Y2
-	VFMADD231PS  Y13, Y0, Y2
+	VMOVUPS.Z    (AX), K1, Y13
+	VFMADD231PS  Y12, Y13, Y2
 	VMOVUPS      Y2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y12, Y3, Y3
-	VFMADD231PS  Y13, Y0, Y3
+	VMOVUPS.Z    (AX), K1, Y13
+	VFMADD231PS  Y12, Y13, Y3
 	VMOVUPS      Y3, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y12, Y4, Y4
-	VFMADD231PS  Y13, Y0, Y4
+	VMOVUPS.Z    (AX), K1, Y13
+	VFMADD231PS  Y12, Y13, Y4
 	VMOVUPS      Y4, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y12, Y5, Y5
-	VFMADD231PS  Y13, Y0, Y5
+	VMOVUPS.Z    (AX), K1, Y13
+	VFMADD231PS  Y12, Y13, Y5
 	VMOVUPS      Y5, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y12, Y6, Y6
-	VFMADD231PS  Y13, Y0, Y6
+	VMOVUPS.Z    (AX), K1, Y13
+	VFMADD231PS  Y12, Y13, Y6
 	VMOVUPS      Y6, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y12, Y7, Y7
-	VFMADD231PS  Y13, Y0, Y7
+	VMOVUPS.Z    (AX), K1, Y13
+	VFMADD231PS  Y12, Y13, Y7
 	VMOVUPS      Y7, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y12, Y8, Y8
-	VFMADD231PS  Y13, Y0, Y8
+	VMOVUPS.Z    (AX), K1, Y13
+	VFMADD231PS  Y12, Y13, Y8
 	VMOVUPS      Y8, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y12, Y9, Y9
-	VFMADD231PS  Y13, Y0, Y9
+	VMOVUPS.Z    (AX), K1, Y13
+	VFMADD231PS  Y12, Y13, Y9
 	VMOVUPS      Y9, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y12, Y10, Y10
-	VFMADD231PS  Y13, Y0, Y10
+	VMOVUPS.Z    (AX), K1, Y13
+	VFMADD231PS  Y12, Y13, Y10
 	VMOVUPS      Y10, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Y0
-	VMULPS       Y12, Y11, Y11
-	VFMADD231PS  Y13, Y0, Y11
+	VMOVUPS.Z    (AX), K1, Y13
+	VFMADD231PS  Y12, Y13, Y11
 	VMOVUPS      Y11, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h12_tile
 	VZEROUPPER
 	RET
 
 h12_masked_fresh:
-	VMULPS  Y12, Y0, Y0
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y12, Y1, Y1
 	VMOVUPS Y1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y12, Y2, Y2
 	VMOVUPS Y2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y12, Y3, Y3
 	VMOVUPS Y3, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y12, Y4, Y4
 	VMOVUPS Y4, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y12, Y5, Y5
 	VMOVUPS Y5, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y12, Y6, Y6
 	VMOVUPS Y6, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y12, Y7, Y7
 	VMOVUPS Y7, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y12, Y8, Y8
 	VMOVUPS Y8, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y12, Y9, Y9
 	VMOVUPS Y9, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y12, Y10, Y10
 	VMOVUPS Y10, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Y12, Y11, Y11
 	VMOVUPS Y11, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h12_tile
 	VZEROUPPER
 	RET
 
-// func tile16AVX512(height int, k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+// func tile16AVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·tile16AVX512(SB), NOSPLIT, $0-80
-	MOVQ   height+0(FP), AX
-	CMPQ   AX, $0x0c
-	JEQ    h12
-	CMPQ   AX, $0x0b
-	JEQ    h11
-	CMPQ   AX, $0x0a
-	JEQ    h10
-	CMPQ   AX, $0x09
-	JEQ    h9
-	CMPQ   AX, $0x08
-	JEQ    h8
-	CMPQ   AX, $0x07
-	JEQ    h7
-	CMPQ   AX, $0x06
-	JEQ    h6
-	CMPQ   AX, $0x05
-	JEQ    h5
-	CMPQ   AX, $0x04
-	JEQ    h4
-	CMPQ   AX, $0x03
-	JEQ    h3
-	CMPQ   AX, $0x02
-	JEQ    h2
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+TEXT ·tile16AVX512(SB), NOSPLIT, $0-96
+	MOVQ height+0(FP), AX
+	CMPQ AX, $0x0c
+	JEQ  h12
+	CMPQ AX, $0x0b
+	JEQ  h11
+	CMPQ AX, $0x0a
+	JEQ  h10
+	CMPQ AX, $0x09
+	JEQ  h9
+	CMPQ AX, $0x08
+	JEQ  h8
+	CMPQ AX, $0x07
+	JEQ  h7
+	CMPQ AX, $0x06
+	JEQ  h6
+	CMPQ AX, $0x05
+	JEQ  h5
+	CMPQ AX, $0x04
+	JEQ  h4
+	CMPQ AX, $0x03
+	JEQ  h3
+	CMPQ AX, $0x02
+	JEQ  h2
+
+h1_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Z0, Z0, Z0
 
 h1_step_many:
@@ -5980,37 +8199,91 @@ h1_step_one:
 	JNZ          h1_step_one
 
 h1_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), CX
-	MOVQ         $-1, DX
-	BZHIQ        CX, DX, DX
-	KMOVW        DX, K1
-	SHRQ         $0x10, DX
-	VBROADCASTSS alpha+48(FP), Z1
-	MOVL         beta+52(FP), CX
-	ADDL         CX, CX
-	JZ           h1_masked_fresh
-	VBROADCASTSS beta+52(FP), Z2
-	VMOVUPS.Z    (AX), K1, Z3
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x10
+	JL           h1_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h1_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z1
 	VMULPS       Z1, Z0, Z0
-	VFMADD231PS  Z2, Z3, Z0
+
+h1_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h1_whole_fresh
+	VBROADCASTSS beta+68(FP), Z1
+	VMOVUPS      (AX), Z2
+	VFMADD231PS  Z1, Z2, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h1_tile
+	VZEROUPPER
+	RET
+
+h1_whole_fresh:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h1_tile
+	VZEROUPPER
+	RET
+
+h1_part:
+	MOVQ         $-1, BX
+	BZHIQ        DX, BX, BX
+	KMOVW        BX, K1
+	SHRQ         $0x10, BX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h1_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z1
+	VMULPS       Z1, Z0, Z0
+
+h1_masked_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h1_masked_fresh
+	VBROADCASTSS beta+68(FP), Z1
+	VMOVUPS.Z    (AX), K1, Z2
+	VFMADD231PS  Z1, Z2, Z0
 	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h1_tile
 	VZEROUPPER
 	RET
 
 h1_masked_fresh:
-	VMULPS  Z1, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h1_tile
 	VZEROUPPER
 	RET
 
 h2:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h2_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 
@@ -6063,45 +8336,105 @@ h2_step_one:
 	JNZ          h2_step_one
 
 h2_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x10
+	JL           h2_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h2_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z2
+	VMULPS       Z2, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+
+h2_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h2_whole_fresh
+	VBROADCASTSS beta+68(FP), Z2
+	VMOVUPS      (AX), Z3
+	VFMADD231PS  Z2, Z3, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z3
+	VFMADD231PS  Z2, Z3, Z1
+	VMOVUPS      Z1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h2_tile
+	VZEROUPPER
+	RET
+
+h2_whole_fresh:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h2_tile
+	VZEROUPPER
+	RET
+
+h2_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z2
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h2_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z2
+	VMULPS       Z2, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+
+h2_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h2_masked_fresh
-	VBROADCASTSS beta+52(FP), Z3
-	VMOVUPS.Z    (AX), K1, Z4
-	VMULPS       Z2, Z0, Z0
-	VFMADD231PS  Z3, Z4, Z0
+	VBROADCASTSS beta+68(FP), Z2
+	VMOVUPS.Z    (AX), K1, Z3
+	VFMADD231PS  Z2, Z3, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z2, Z1, Z1
-	VFMADD231PS  Z3, Z0, Z1
+	VMOVUPS.Z    (AX), K1, Z3
+	VFMADD231PS  Z2, Z3, Z1
 	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h2_tile
 	VZEROUPPER
 	RET
 
 h2_masked_fresh:
-	VMULPS  Z2, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z2, Z1, Z1
 	VMOVUPS Z1, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h2_tile
 	VZEROUPPER
 	RET
 
 h3:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h3_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -6165,53 +8498,119 @@ h3_step_one:
 	JNZ          h3_step_one
 
 h3_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x10
+	JL           h3_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h3_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z3
+	VMULPS       Z3, Z0, Z0
+	VMULPS       Z3, Z1, Z1
+	VMULPS       Z3, Z2, Z2
+
+h3_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h3_whole_fresh
+	VBROADCASTSS beta+68(FP), Z3
+	VMOVUPS      (AX), Z4
+	VFMADD231PS  Z3, Z4, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z4
+	VFMADD231PS  Z3, Z4, Z1
+	VMOVUPS      Z1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z4
+	VFMADD231PS  Z3, Z4, Z2
+	VMOVUPS      Z2, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h3_tile
+	VZEROUPPER
+	RET
+
+h3_whole_fresh:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h3_tile
+	VZEROUPPER
+	RET
+
+h3_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z3
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h3_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z3
+	VMULPS       Z3, Z0, Z0
+	VMULPS       Z3, Z1, Z1
+	VMULPS       Z3, Z2, Z2
+
+h3_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h3_masked_fresh
-	VBROADCASTSS beta+52(FP), Z4
-	VMOVUPS.Z    (AX), K1, Z5
-	VMULPS       Z3, Z0, Z0
-	VFMADD231PS  Z4, Z5, Z0
+	VBROADCASTSS beta+68(FP), Z3
+	VMOVUPS.Z    (AX), K1, Z4
+	VFMADD231PS  Z3, Z4, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z3, Z1, Z1
-	VFMADD231PS  Z4, Z0, Z1
+	VMOVUPS.Z    (AX), K1, Z4
+	VFMADD231PS  Z3, Z4, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z3, Z2, Z2
-	VFMADD231PS  Z4, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z4
+	VFMADD231PS  Z3, Z4, Z2
 	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h3_tile
 	VZEROUPPER
 	RET
 
 h3_masked_fresh:
-	VMULPS  Z3, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z3, Z1, Z1
 	VMOVUPS Z1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z3, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h3_tile
 	VZEROUPPER
 	RET
 
 h4:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h4_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -6286,61 +8685,133 @@ h4_step_one:
 	JNZ          h4_step_one
 
 h4_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x10
+	JL           h4_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h4_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z4
+	VMULPS       Z4, Z0, Z0
+	VMULPS       Z4, Z1, Z1
+	VMULPS       Z4, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+
+h4_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h4_whole_fresh
+	VBROADCASTSS beta+68(FP), Z4
+	VMOVUPS      (AX), Z5
+	VFMADD231PS  Z4, Z5, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z5
+	VFMADD231PS  Z4, Z5, Z1
+	VMOVUPS      Z1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z5
+	VFMADD231PS  Z4, Z5, Z2
+	VMOVUPS      Z2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z5
+	VFMADD231PS  Z4, Z5, Z3
+	VMOVUPS      Z3, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h4_tile
+	VZEROUPPER
+	RET
+
+h4_whole_fresh:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h4_tile
+	VZEROUPPER
+	RET
+
+h4_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z4
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h4_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z4
+	VMULPS       Z4, Z0, Z0
+	VMULPS       Z4, Z1, Z1
+	VMULPS       Z4, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+
+h4_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h4_masked_fresh
-	VBROADCASTSS beta+52(FP), Z5
-	VMOVUPS.Z    (AX), K1, Z6
-	VMULPS       Z4, Z0, Z0
-	VFMADD231PS  Z5, Z6, Z0
+	VBROADCASTSS beta+68(FP), Z4
+	VMOVUPS.Z    (AX), K1, Z5
+	VFMADD231PS  Z4, Z5, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z4, Z1, Z1
-	VFMADD231PS  Z5, Z0, Z1
+	VMOVUPS.Z    (AX), K1, Z5
+	VFMADD231PS  Z4, Z5, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z4, Z2, Z2
-	VFMADD231PS  Z5, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z5
+	VFMADD231PS  Z4, Z5, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z4, Z3, Z3
-	VFMADD231PS  Z5, Z0, Z3
+	VMOVUPS.Z    (AX), K1, Z5
+	VFMADD231PS  Z4, Z5, Z3
 	VMOVUPS      Z3, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h4_tile
 	VZEROUPPER
 	RET
 
 h4_masked_fresh:
-	VMULPS  Z4, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z4, Z1, Z1
 	VMOVUPS Z1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z4, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z4, Z3, Z3
 	VMOVUPS Z3, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h4_tile
 	VZEROUPPER
 	RET
 
 h5:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h5_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -6426,69 +8897,147 @@ h5_step_one:
 	JNZ          h5_step_one
 
 h5_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x10
+	JL           h5_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h5_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z5
+	VMULPS       Z5, Z0, Z0
+	VMULPS       Z5, Z1, Z1
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z5, Z3, Z3
+	VMULPS       Z5, Z4, Z4
+
+h5_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h5_whole_fresh
+	VBROADCASTSS beta+68(FP), Z5
+	VMOVUPS      (AX), Z6
+	VFMADD231PS  Z5, Z6, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z6
+	VFMADD231PS  Z5, Z6, Z1
+	VMOVUPS      Z1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z6
+	VFMADD231PS  Z5, Z6, Z2
+	VMOVUPS      Z2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z6
+	VFMADD231PS  Z5, Z6, Z3
+	VMOVUPS      Z3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z6
+	VFMADD231PS  Z5, Z6, Z4
+	VMOVUPS      Z4, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h5_tile
+	VZEROUPPER
+	RET
+
+h5_whole_fresh:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h5_tile
+	VZEROUPPER
+	RET
+
+h5_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z5
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h5_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z5
+	VMULPS       Z5, Z0, Z0
+	VMULPS       Z5, Z1, Z1
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z5, Z3, Z3
+	VMULPS       Z5, Z4, Z4
+
+h5_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h5_masked_fresh
-	VBROADCASTSS beta+52(FP), Z6
-	VMOVUPS.Z    (AX), K1, Z7
-	VMULPS       Z5, Z0, Z0
-	VFMADD231PS  Z6, Z7, Z0
+	VBROADCASTSS beta+68(FP), Z5
+	VMOVUPS.Z    (AX), K1, Z6
+	VFMADD231PS  Z5, Z6, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z5, Z1, Z1
-	VFMADD231PS  Z6, Z0, Z1
+	VMOVUPS.Z    (AX), K1, Z6
+	VFMADD231PS  Z5, Z6, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z5, Z2, Z2
-	VFMADD231PS  Z6, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z6
+	VFMADD231PS  Z5, Z6, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z5, Z3, Z3
-	VFMADD231PS  Z6, Z0, Z3
+	VMOVUPS.Z    (AX), K1, Z6
+	VFMADD231PS  Z5, Z6, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z5, Z4, Z4
-	VFMADD231PS  Z6, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z6
+	VFMADD231PS  Z5, Z6, Z4
 	VMOVUPS      Z4, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h5_tile
 	VZEROUPPER
 	RET
 
 h5_masked_fresh:
-	VMULPS  Z5, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z5, Z1, Z1
 	VMOVUPS Z1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z5, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z5, Z3, Z3
 	VMOVUPS Z3, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z5, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h5_tile
 	VZEROUPPER
 	RET
 
 h6:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h6_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -6585,77 +9134,161 @@ h6_step_one:
 	JNZ          h6_step_one
 
 h6_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x10
+	JL           h6_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h6_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z6
+	VMULPS       Z6, Z0, Z0
+	VMULPS       Z6, Z1, Z1
+	VMULPS       Z6, Z2, Z2
+	VMULPS       Z6, Z3, Z3
+	VMULPS       Z6, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+
+h6_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h6_whole_fresh
+	VBROADCASTSS beta+68(FP), Z6
+	VMOVUPS      (AX), Z7
+	VFMADD231PS  Z6, Z7, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z7
+	VFMADD231PS  Z6, Z7, Z1
+	VMOVUPS      Z1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z7
+	VFMADD231PS  Z6, Z7, Z2
+	VMOVUPS      Z2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z7
+	VFMADD231PS  Z6, Z7, Z3
+	VMOVUPS      Z3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z7
+	VFMADD231PS  Z6, Z7, Z4
+	VMOVUPS      Z4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z7
+	VFMADD231PS  Z6, Z7, Z5
+	VMOVUPS      Z5, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h6_tile
+	VZEROUPPER
+	RET
+
+h6_whole_fresh:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h6_tile
+	VZEROUPPER
+	RET
+
+h6_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z6
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h6_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z6
+	VMULPS       Z6, Z0, Z0
+	VMULPS       Z6, Z1, Z1
+	VMULPS       Z6, Z2, Z2
+	VMULPS       Z6, Z3, Z3
+	VMULPS       Z6, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+
+h6_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h6_masked_fresh
-	VBROADCASTSS beta+52(FP), Z7
-	VMOVUPS.Z    (AX), K1, Z8
-	VMULPS       Z6, Z0, Z0
-	VFMADD231PS  Z7, Z8, Z0
+	VBROADCASTSS beta+68(FP), Z6
+	VMOVUPS.Z    (AX), K1, Z7
+	VFMADD231PS  Z6, Z7, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z6, Z1, Z1
-	VFMADD231PS  Z7, Z0, Z1
+	VMOVUPS.Z    (AX), K1, Z7
+	VFMADD231PS  Z6, Z7, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z6, Z2, Z2
-	VFMADD231PS  Z7, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z7
+	VFMADD231PS  Z6, Z7, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z6, Z3, Z3
-	VFMADD231PS  Z7, Z0, Z3
+	VMOVUPS.Z    (AX), K1, Z7
+	VFMADD231PS  Z6, Z7, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z6, Z4, Z4
-	VFMADD231PS  Z7, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z7
+	VFMADD231PS  Z6, Z7, Z4
 	VMOVUPS      Z4, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z6, Z5, Z5
-	VFMADD231PS  Z7, Z0, Z5
+	VMOVUPS.Z    (AX), K1, Z7
+	VFMADD231PS  Z6, Z7, Z5
 	VMOVUPS      Z5, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h6_tile
 	VZEROUPPER
 	RET
 
 h6_masked_fresh:
-	VMULPS  Z6, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z6, Z1, Z1
 	VMOVUPS Z1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z6, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z6, Z3, Z3
 	VMOVUPS Z3, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z6, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z6, Z5, Z5
 	VMOVUPS Z5, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h6_tile
 	VZEROUPPER
 	RET
 
 h7:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h7_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -6763,85 +9396,175 @@ h7_step_one:
 	JNZ          h7_step_one
 
 h7_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x10
+	JL           h7_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h7_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z7
+	VMULPS       Z7, Z0, Z0
+	VMULPS       Z7, Z1, Z1
+	VMULPS       Z7, Z2, Z2
+	VMULPS       Z7, Z3, Z3
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z7, Z5, Z5
+	VMULPS       Z7, Z6, Z6
+
+h7_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h7_whole_fresh
+	VBROADCASTSS beta+68(FP), Z7
+	VMOVUPS      (AX), Z8
+	VFMADD231PS  Z7, Z8, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z8
+	VFMADD231PS  Z7, Z8, Z1
+	VMOVUPS      Z1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z8
+	VFMADD231PS  Z7, Z8, Z2
+	VMOVUPS      Z2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z8
+	VFMADD231PS  Z7, Z8, Z3
+	VMOVUPS      Z3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z8
+	VFMADD231PS  Z7, Z8, Z4
+	VMOVUPS      Z4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z8
+	VFMADD231PS  Z7, Z8, Z5
+	VMOVUPS      Z5, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z8
+	VFMADD231PS  Z7, Z8, Z6
+	VMOVUPS      Z6, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h7_tile
+	VZEROUPPER
+	RET
+
+h7_whole_fresh:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h7_tile
+	VZEROUPPER
+	RET
+
+h7_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z7
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h7_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z7
+	VMULPS       Z7, Z0, Z0
+	VMULPS       Z7, Z1, Z1
+	VMULPS       Z7, Z2, Z2
+	VMULPS       Z7, Z3, Z3
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z7, Z5, Z5
+	VMULPS       Z7, Z6, Z6
+
+h7_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h7_masked_fresh
-	VBROADCASTSS beta+52(FP), Z8
-	VMOVUPS.Z    (AX), K1, Z9
-	VMULPS       Z7, Z0, Z0
-	VFMADD231PS  Z8, Z9, Z0
+	VBROADCASTSS beta+68(FP), Z7
+	VMOVUPS.Z    (AX), K1, Z8
+	VFMADD231PS  Z7, Z8, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z7, Z1, Z1
-	VFMADD231PS  Z8, Z0, Z1
+	VMOVUPS.Z    (AX), K1, Z8
+	VFMADD231PS  Z7, Z8, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z7, Z2, Z2
-	VFMADD231PS  Z8, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z8
+	VFMADD231PS  Z7, Z8, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z7, Z3, Z3
-	VFMADD231PS  Z8, Z0, Z3
+	VMOVUPS.Z    (AX), K1, Z8
+	VFMADD231PS  Z7, Z8, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z7, Z4, Z4
-	VFMADD231PS  Z8, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z8
+	VFMADD231PS  Z7, Z8, Z4
 	VMOVUPS      Z4, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z7, Z5, Z5
-	VFMADD231PS  Z8, Z0, Z5
+	VMOVUPS.Z    (AX), K1, Z8
+	VFMADD231PS  Z7, Z8, Z5
 	VMOVUPS      Z5, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z7, Z6, Z6
-	VFMADD231PS  Z8, Z0, Z6
+	VMOVUPS.Z    (AX), K1, Z8
+	VFMADD231PS  Z7, Z8, Z6
 	VMOVUPS      Z6, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h7_tile
 	VZEROUPPER
 	RET
 
 h7_masked_fresh:
-	VMULPS  Z7, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z7, Z1, Z1
 	VMOVUPS Z1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z7, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z7, Z3, Z3
 	VMOVUPS Z3, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z7, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z7, Z5, Z5
 	VMOVUPS Z5, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z7, Z6, Z6
 	VMOVUPS Z6, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h7_tile
 	VZEROUPPER
 	RET
 
 h8:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h8_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -6960,93 +9683,189 @@ h8_step_one:
 	JNZ          h8_step_one
 
 h8_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x10
+	JL           h8_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h8_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z8
+	VMULPS       Z8, Z0, Z0
+	VMULPS       Z8, Z1, Z1
+	VMULPS       Z8, Z2, Z2
+	VMULPS       Z8, Z3, Z3
+	VMULPS       Z8, Z4, Z4
+	VMULPS       Z8, Z5, Z5
+	VMULPS       Z8, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+
+h8_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h8_whole_fresh
+	VBROADCASTSS beta+68(FP), Z8
+	VMOVUPS      (AX), Z9
+	VFMADD231PS  Z8, Z9, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z9
+	VFMADD231PS  Z8, Z9, Z1
+	VMOVUPS      Z1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z9
+	VFMADD231PS  Z8, Z9, Z2
+	VMOVUPS      Z2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z9
+	VFMADD231PS  Z8, Z9, Z3
+	VMOVUPS      Z3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z9
+	VFMADD231PS  Z8, Z9, Z4
+	VMOVUPS      Z4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z9
+	VFMADD231PS  Z8, Z9, Z5
+	VMOVUPS      Z5, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z9
+	VFMADD231PS  Z8, Z9, Z6
+	VMOVUPS      Z6, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z9
+	VFMADD231PS  Z8, Z9, Z7
+	VMOVUPS      Z7, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h8_tile
+	VZEROUPPER
+	RET
+
+h8_whole_fresh:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h8_tile
+	VZEROUPPER
+	RET
+
+h8_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z8
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h8_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z8
+	VMULPS       Z8, Z0, Z0
+	VMULPS       Z8, Z1, Z1
+	VMULPS       Z8, Z2, Z2
+	VMULPS       Z8, Z3, Z3
+	VMULPS       Z8, Z4, Z4
+	VMULPS       Z8, Z5, Z5
+	VMULPS       Z8, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+
+h8_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h8_masked_fresh
-	VBROADCASTSS beta+52(FP), Z9
-	VMOVUPS.Z    (AX), K1, Z10
-	VMULPS       Z8, Z0, Z0
-	VFMADD231PS  Z9, Z10, Z0
+	VBROADCASTSS beta+68(FP), Z8
+	VMOVUPS.Z    (AX), K1, Z9
+	VFMADD231PS  Z8, Z9, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z8, Z1, Z1
-	VFMADD231PS  Z9, Z0, Z1
+	VMOVUPS.Z    (AX), K1, Z9
+	VFMADD231PS  Z8, Z9, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z8, Z2, Z2
-	VFMADD231PS  Z9, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z9
+	VFMADD231PS  Z8, Z9, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z8, Z3, Z3
-	VFMADD231PS  Z9, Z0, Z3
+	VMOVUPS.Z    (AX), K1, Z9
+	VFMADD231PS  Z8, Z9, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z8, Z4, Z4
-	VFMADD231PS  Z9, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z9
+	VFMADD231PS  Z8, Z9, Z4
 	VMOVUPS      Z4, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z8, Z5, Z5
-	VFMADD231PS  Z9, Z0, Z5
+	VMOVUPS.Z    (AX), K1, Z9
+	VFMADD231PS  Z8, Z9, Z5
 	VMOVUPS      Z5, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z8, Z6, Z6
-	VFMADD231PS  Z9, Z0, Z6
+	VMOVUPS.Z    (AX), K1, Z9
+	VFMADD231PS  Z8, Z9, Z6
 	VMOVUPS      Z6, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z8, Z7, Z7
-	VFMADD231PS  Z9, Z0, Z7
+	VMOVUPS.Z    (AX), K1, Z9
+	VFMADD231PS  Z8, Z9, Z7
 	VMOVUPS      Z7, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h8_tile
 	VZEROUPPER
 	RET
 
 h8_masked_fresh:
-	VMULPS  Z8, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z8, Z1, Z1
 	VMOVUPS Z1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z8, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z8, Z3, Z3
 	VMOVUPS Z3, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z8, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z8, Z5, Z5
 	VMOVUPS Z5, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z8, Z6, Z6
 	VMOVUPS Z6, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z8, Z7, Z7
 	VMOVUPS Z7, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h8_tile
 	VZEROUPPER
 	RET
 
 h9:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h9_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -7176,101 +9995,203 @@ h9_step_one:
 	JNZ          h9_step_one
 
 h9_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x10
+	JL           h9_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h9_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z9
+	VMULPS       Z9, Z0, Z0
+	VMULPS       Z9, Z1, Z1
+	VMULPS       Z9, Z2, Z2
+	VMULPS       Z9, Z3, Z3
+	VMULPS       Z9, Z4, Z4
+	VMULPS       Z9, Z5, Z5
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z9, Z7, Z7
+	VMULPS       Z9, Z8, Z8
+
+h9_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h9_whole_fresh
+	VBROADCASTSS beta+68(FP), Z9
+	VMOVUPS      (AX), Z10
+	VFMADD231PS  Z9, Z10, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z10
+	VFMADD231PS  Z9, Z10, Z1
+	VMOVUPS      Z1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z10
+	VFMADD231PS  Z9, Z10, Z2
+	VMOVUPS      Z2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z10
+	VFMADD231PS  Z9, Z10, Z3
+	VMOVUPS      Z3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z10
+	VFMADD231PS  Z9, Z10, Z4
+	VMOVUPS      Z4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z10
+	VFMADD231PS  Z9, Z10, Z5
+	VMOVUPS      Z5, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z10
+	VFMADD231PS  Z9, Z10, Z6
+	VMOVUPS      Z6, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z10
+	VFMADD231PS  Z9, Z10, Z7
+	VMOVUPS      Z7, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z10
+	VFMADD231PS  Z9, Z10, Z8
+	VMOVUPS      Z8, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h9_tile
+	VZEROUPPER
+	RET
+
+h9_whole_fresh:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h9_tile
+	VZEROUPPER
+	RET
+
+h9_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z9
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h9_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z9
+	VMULPS       Z9, Z0, Z0
+	VMULPS       Z9, Z1, Z1
+	VMULPS       Z9, Z2, Z2
+	VMULPS       Z9, Z3, Z3
+	VMULPS       Z9, Z4, Z4
+	VMULPS       Z9, Z5, Z5
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z9, Z7, Z7
+	VMULPS       Z9, Z8, Z8
+
+h9_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h9_masked_fresh
-	VBROADCASTSS beta+52(FP), Z10
-	VMOVUPS.Z    (AX), K1, Z11
-	VMULPS       Z9, Z0, Z0
-	VFMADD231PS  Z10, Z11, Z0
+	VBROADCASTSS beta+68(FP), Z9
+	VMOVUPS.Z    (AX), K1, Z10
+	VFMADD231PS  Z9, Z10, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z9, Z1, Z1
-	VFMADD231PS  Z10, Z0, Z1
+	VMOVUPS.Z    (AX), K1, Z10
+	VFMADD231PS  Z9, Z10, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z9, Z2, Z2
-	VFMADD231PS  Z10, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z10
+	VFMADD231PS  Z9, Z10, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z9, Z3, Z3
-	VFMADD231PS  Z10, Z0, Z3
+	VMOVUPS.Z    (AX), K1, Z10
+	VFMADD231PS  Z9, Z10, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z9, Z4, Z4
-	VFMADD231PS  Z10, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z10
+	VFMADD231PS  Z9, Z10, Z4
 	VMOVUPS      Z4, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z9, Z5, Z5
-	VFMADD231PS  Z10, Z0, Z5
+	VMOVUPS.Z    (AX), K1, Z10
+	VFMADD231PS  Z9, Z10, Z5
 	VMOVUPS      Z5, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z9, Z6, Z6
-	VFMADD231PS  Z10, Z0, Z6
+	VMOVUPS.Z    (AX), K1, Z10
+	VFMADD231PS  Z9, Z10, Z6
 	VMOVUPS      Z6, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z9, Z7, Z7
-	VFMADD231PS  Z10, Z0, Z7
+	VMOVUPS.Z    (AX), K1, Z10
+	VFMADD231PS  Z9, Z10, Z7
 	VMOVUPS      Z7, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z9, Z8, Z8
-	VFMADD231PS  Z10, Z0, Z8
+	VMOVUPS.Z    (AX), K1, Z10
+	VFMADD231PS  Z9, Z10, Z8
 	VMOVUPS      Z8, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h9_tile
 	VZEROUPPER
 	RET
 
 h9_masked_fresh:
-	VMULPS  Z9, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z9, Z1, Z1
 	VMOVUPS Z1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z9, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z9, Z3, Z3
 	VMOVUPS Z3, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z9, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z9, Z5, Z5
 	VMOVUPS Z5, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z9, Z6, Z6
 	VMOVUPS Z6, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z9, Z7, Z7
 	VMOVUPS Z7, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z9, Z8, Z8
 	VMOVUPS Z8, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h9_tile
 	VZEROUPPER
 	RET
 
 h10:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h10_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -7411,109 +10332,217 @@ h10_step_one:
 	JNZ          h10_step_one
 
 h10_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x10
+	JL           h10_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h10_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z10
+	VMULPS       Z10, Z0, Z0
+	VMULPS       Z10, Z1, Z1
+	VMULPS       Z10, Z2, Z2
+	VMULPS       Z10, Z3, Z3
+	VMULPS       Z10, Z4, Z4
+	VMULPS       Z10, Z5, Z5
+	VMULPS       Z10, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VMULPS       Z10, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+
+h10_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h10_whole_fresh
+	VBROADCASTSS beta+68(FP), Z10
+	VMOVUPS      (AX), Z11
+	VFMADD231PS  Z10, Z11, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z11
+	VFMADD231PS  Z10, Z11, Z1
+	VMOVUPS      Z1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z11
+	VFMADD231PS  Z10, Z11, Z2
+	VMOVUPS      Z2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z11
+	VFMADD231PS  Z10, Z11, Z3
+	VMOVUPS      Z3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z11
+	VFMADD231PS  Z10, Z11, Z4
+	VMOVUPS      Z4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z11
+	VFMADD231PS  Z10, Z11, Z5
+	VMOVUPS      Z5, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z11
+	VFMADD231PS  Z10, Z11, Z6
+	VMOVUPS      Z6, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z11
+	VFMADD231PS  Z10, Z11, Z7
+	VMOVUPS      Z7, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z11
+	VFMADD231PS  Z10, Z11, Z8
+	VMOVUPS      Z8, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z11
+	VFMADD231PS  Z10, Z11, Z9
+	VMOVUPS      Z9, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h10_tile
+	VZEROUPPER
+	RET
+
+h10_whole_fresh:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z9, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h10_tile
+	VZEROUPPER
+	RET
+
+h10_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z10
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h10_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z10
+	VMULPS       Z10, Z0, Z0
+	VMULPS       Z10, Z1, Z1
+	VMULPS       Z10, Z2, Z2
+	VMULPS       Z10, Z3, Z3
+	VMULPS       Z10, Z4, Z4
+	VMULPS       Z10, Z5, Z5
+	VMULPS       Z10, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VMULPS       Z10, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+
+h10_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h10_masked_fresh
-	VBROADCASTSS beta+52(FP), Z11
-	VMOVUPS.Z    (AX), K1, Z12
-	VMULPS       Z10, Z0, Z0
-	VFMADD231PS  Z11, Z12, Z0
+	VBROADCASTSS beta+68(FP), Z10
+	VMOVUPS.Z    (AX), K1, Z11
+	VFMADD231PS  Z10, Z11, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z10, Z1, Z1
-	VFMADD231PS  Z11, Z0, Z1
+	VMOVUPS.Z    (AX), K1, Z11
+	VFMADD231PS  Z10, Z11, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z10, Z2, Z2
-	VFMADD231PS  Z11, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z11
+	VFMADD231PS  Z10, Z11, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z10, Z3, Z3
-	VFMADD231PS  Z11, Z0, Z3
+	VMOVUPS.Z    (AX), K1, Z11
+	VFMADD231PS  Z10, Z11, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z10, Z4, Z4
-	VFMADD231PS  Z11, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z11
+	VFMADD231PS  Z10, Z11, Z4
 	VMOVUPS      Z4, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z10, Z5, Z5
-	VFMADD231PS  Z11, Z0, Z5
+	VMOVUPS.Z    (AX), K1, Z11
+	VFMADD231PS  Z10, Z11, Z5
 	VMOVUPS      Z5, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z10, Z6, Z6
-	VFMADD231PS  Z11, Z0, Z6
+	VMOVUPS.Z    (AX), K1, Z11
+	VFMADD231PS  Z10, Z11, Z6
 	VMOVUPS      Z6, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z10, Z7, Z7
-	VFMADD231PS  Z11, Z0, Z7
+	VMOVUPS.Z    (AX), K1, Z11
+	VFMADD231PS  Z10, Z11, Z7
 	VMOVUPS      Z7, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z10, Z8, Z8
-	VFMADD231PS  Z11, Z0, Z8
+	VMOVUPS.Z    (AX), K1, Z11
+	VFMADD231PS  Z10, Z11, Z8
 	VMOVUPS      Z8, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z10, Z9, Z9
-	VFMADD231PS  Z11, Z0, Z9
+	VMOVUPS.Z    (AX), K1, Z11
+	VFMADD231PS  Z10, Z11, Z9
 	VMOVUPS      Z9, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h10_tile
 	VZEROUPPER
 	RET
 
 h10_masked_fresh:
-	VMULPS  Z10, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z10, Z1, Z1
 	VMOVUPS Z1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z10, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z10, Z3, Z3
 	VMOVUPS Z3, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z10, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z10, Z5, Z5
 	VMOVUPS Z5, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z10, Z6, Z6
 	VMOVUPS Z6, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z10, Z7, Z7
 	VMOVUPS Z7, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z10, Z8, Z8
 	VMOVUPS Z8, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z10, Z9, Z9
 	VMOVUPS Z9, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h10_tile
 	VZEROUPPER
 	RET
 
 h11:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h11_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -7665,117 +10694,231 @@ h11_step_one:
 	JNZ          h11_step_one
 
 h11_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x10
+	JL           h11_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h11_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z11
+	VMULPS       Z11, Z0, Z0
+	VMULPS       Z11, Z1, Z1
+	VMULPS       Z11, Z2, Z2
+	VMULPS       Z11, Z3, Z3
+	VMULPS       Z11, Z4, Z4
+	VMULPS       Z11, Z5, Z5
+	VMULPS       Z11, Z6, Z6
+	VMULPS       Z11, Z7, Z7
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z11, Z9, Z9
+	VMULPS       Z11, Z10, Z10
+
+h11_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h11_whole_fresh
+	VBROADCASTSS beta+68(FP), Z11
+	VMOVUPS      (AX), Z12
+	VFMADD231PS  Z11, Z12, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z12
+	VFMADD231PS  Z11, Z12, Z1
+	VMOVUPS      Z1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z12
+	VFMADD231PS  Z11, Z12, Z2
+	VMOVUPS      Z2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z12
+	VFMADD231PS  Z11, Z12, Z3
+	VMOVUPS      Z3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z12
+	VFMADD231PS  Z11, Z12, Z4
+	VMOVUPS      Z4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z12
+	VFMADD231PS  Z11, Z12, Z5
+	VMOVUPS      Z5, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z12
+	VFMADD231PS  Z11, Z12, Z6
+	VMOVUPS      Z6, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z12
+	VFMADD231PS  Z11, Z12, Z7
+	VMOVUPS      Z7, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z12
+	VFMADD231PS  Z11, Z12, Z8
+	VMOVUPS      Z8, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z12
+	VFMADD231PS  Z11, Z12, Z9
+	VMOVUPS      Z9, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z12
+	VFMADD231PS  Z11, Z12, Z10
+	VMOVUPS      Z10, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h11_tile
+	VZEROUPPER
+	RET
+
+h11_whole_fresh:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z9, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h11_tile
+	VZEROUPPER
+	RET
+
+h11_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z11
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h11_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z11
+	VMULPS       Z11, Z0, Z0
+	VMULPS       Z11, Z1, Z1
+	VMULPS       Z11, Z2, Z2
+	VMULPS       Z11, Z3, Z3
+	VMULPS       Z11, Z4, Z4
+	VMULPS       Z11, Z5, Z5
+	VMULPS       Z11, Z6, Z6
+	VMULPS       Z11, Z7, Z7
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z11, Z9, Z9
+	VMULPS       Z11, Z10, Z10
+
+h11_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h11_masked_fresh
-	VBROADCASTSS beta+52(FP), Z12
-	VMOVUPS.Z    (AX), K1, Z13
-	VMULPS       Z11, Z0, Z0
-	VFMADD231PS  Z12, Z13, Z0
+	VBROADCASTSS beta+68(FP), Z11
+	VMOVUPS.Z    (AX), K1, Z12
+	VFMADD231PS  Z11, Z12, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z11, Z1, Z1
-	VFMADD231PS  Z12, Z0, Z1
+	VMOVUPS.Z    (AX), K1, Z12
+	VFMADD231PS  Z11, Z12, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z11, Z2, Z2
-	VFMADD231PS  Z12, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z12
+	VFMADD231PS  Z11, Z12, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z11, Z3, Z3
-	VFMADD231PS  Z12, Z0, Z3
+	VMOVUPS.Z    (AX), K1, Z12
+	VFMADD231PS  Z11, Z12, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z11, Z4, Z4
-	VFMADD231PS  Z12, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z12
+	VFMADD231PS  Z11, Z12, Z4
 	VMOVUPS      Z4, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z11, Z5, Z5
-	VFMADD231PS  Z12, Z0, Z5
+	VMOVUPS.Z    (AX), K1, Z12
+	VFMADD231PS  Z11, Z12, Z5
 	VMOVUPS      Z5, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z11, Z6, Z6
-	VFMADD231PS  Z12, Z0, Z6
+	VMOVUPS.Z    (AX), K1, Z12
+	VFMADD231PS  Z11, Z12, Z6
 	VMOVUPS      Z6, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z11, Z7, Z7
-	VFMADD231PS  Z12, Z0, Z7
+	VMOVUPS.Z    (AX), K1, Z12
+	VFMADD231PS  Z11, Z12, Z7
 	VMOVUPS      Z7, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z11, Z8, Z8
-	VFMADD231PS  Z12, Z0, Z8
+	VMOVUPS.Z    (AX), K1, Z12
+	VFMADD231PS  Z11, Z12, Z8
 	VMOVUPS      Z8, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z11, Z9, Z9
-	VFMADD231PS  Z12, Z0, Z9
+	VMOVUPS.Z    (AX), K1, Z12
+	VFMADD231PS  Z11, Z12, Z9
 	VMOVUPS      Z9, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z11, Z10, Z10
-	VFMADD231PS  Z12, Z0, Z10
+	VMOVUPS.Z    (AX), K1, Z12
+	VFMADD231PS  Z11, Z12, Z10
 	VMOVUPS      Z10, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h11_tile
 	VZEROUPPER
 	RET
 
 h11_masked_fresh:
-	VMULPS  Z11, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z11, Z1, Z1
 	VMOVUPS Z1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z11, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z11, Z3, Z3
 	VMOVUPS Z3, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z11, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z11, Z5, Z5
 	VMOVUPS Z5, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z11, Z6, Z6
 	VMOVUPS Z6, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z11, Z7, Z7
 	VMOVUPS Z7, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z11, Z8, Z8
 	VMOVUPS Z8, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z11, Z9, Z9
 	VMOVUPS Z9, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z11, Z10, Z10
 	VMOVUPS Z10, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h11_tile
 	VZEROUPPER
 	RET
 
 h12:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h12_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -7938,151 +11081,272 @@ h12_step_one:
 	JNZ          h12_step_one
 
 h12_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x10
+	JL           h12_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h12_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z12
+	VMULPS       Z12, Z0, Z0
+	VMULPS       Z12, Z1, Z1
+	VMULPS       Z12, Z2, Z2
+	VMULPS       Z12, Z3, Z3
+	VMULPS       Z12, Z4, Z4
+	VMULPS       Z12, Z5, Z5
+	VMULPS       Z12, Z6, Z6
+	VMULPS       Z12, Z7, Z7
+	VMULPS       Z12, Z8, Z8
+	VMULPS       Z12, Z9, Z9
+	VMULPS       Z12, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+
+h12_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h12_whole_fresh
+	VBROADCASTSS beta+68(FP), Z12
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z1
+	VMOVUPS      Z1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z2
+	VMOVUPS      Z2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z3
+	VMOVUPS      Z3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z4
+	VMOVUPS      Z4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z5
+	VMOVUPS      Z5, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z6
+	VMOVUPS      Z6, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z7
+	VMOVUPS      Z7, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z8
+	VMOVUPS      Z8, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z9
+	VMOVUPS      Z9, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z10
+	VMOVUPS      Z10, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z11
+	VMOVUPS      Z11, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h12_tile
+	VZEROUPPER
+	RET
+
+h12_whole_fresh:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z9, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z11, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h12_tile
+	VZEROUPPER
+	RET
+
+h12_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z12
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h12_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z12
+	VMULPS       Z12, Z0, Z0
+	VMULPS       Z12, Z1, Z1
+	VMULPS       Z12, Z2, Z2
+	VMULPS       Z12, Z3, Z3
+	VMULPS       Z12, Z4, Z4
+	VMULPS       Z12, Z5, Z5
+	VMULPS       Z12, Z6, Z6
+	VMULPS       Z12, Z7, Z7
+	VMULPS       Z12, Z8, Z8
+	VMULPS       Z12, Z9, Z9
+	VMULPS       Z12, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+
+h12_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h12_masked_fresh
-	VBROADCASTSS beta+52(FP), Z13
-	VMOVUPS.Z    (AX), K1, Z14
-	VMULPS       Z12, Z0, Z0
-	VFMADD231PS  Z13, Z14, Z0
+	VBROADCASTSS beta+68(FP), Z12
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z12, Z1, Z1
-	VFMADD231PS  Z13, Z0, Z1
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z12, Z2, Z2
-	VFMADD231PS  Z13, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z12, Z3, Z3
-	VFMADD231PS  Z13, Z0, Z3
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z12, Z4, Z4
-	VFMADD231PS  Z13, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z4
 	VMOVUPS      Z4, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z12, Z5, Z5
-	VFMADD231PS  Z13, Z0, Z5
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z5
 	VMOVUPS      Z5, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z12, Z6, Z6
-	VFMADD231PS  Z13, Z0, Z6
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z6
 	VMOVUPS      Z6, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z12, Z7, Z7
-	VFMADD231PS  Z13, Z0, Z7
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z7
 	VMOVUPS      Z7, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z12, Z8, Z8
-	VFMADD231PS  Z13, Z0, Z8
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z8
 	VMOVUPS      Z8, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z12, Z9, Z9
-	VFMADD231PS  Z13, Z0, Z9
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z9
 	VMOVUPS      Z9, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z12, Z10, Z10
-	VFMADD231PS  Z13, Z0, Z10
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z10
 	VMOVUPS      Z10, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z12, Z11, Z11
-	VFMADD231PS  Z13, Z0, Z11
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z11
 	VMOVUPS      Z11, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h12_tile
 	VZEROUPPER
 	RET
 
 h12_masked_fresh:
-	VMULPS  Z12, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z12, Z1, Z1
 	VMOVUPS Z1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z12, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z12, Z3, Z3
 	VMOVUPS Z3, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z12, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z12, Z5, Z5
 	VMOVUPS Z5, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z12, Z6, Z6
 	VMOVUPS Z6, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z12, Z7, Z7
 	VMOVUPS Z7, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z12, Z8, Z8
 	VMOVUPS Z8, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z12, Z9, Z9
 	VMOVUPS Z9, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z12, Z10, Z10
 	VMOVUPS Z10, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z12, Z11, Z11
 	VMOVUPS Z11, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h12_tile
 	VZEROUPPER
 	RET
 
-// func tile16RowsAVX512(height int, k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+// func tile16RowsAVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·tile16RowsAVX512(SB), NOSPLIT, $0-80
-	MOVQ   height+0(FP), AX
-	CMPQ   AX, $0x0c
-	JEQ    h12
-	CMPQ   AX, $0x0b
-	JEQ    h11
-	CMPQ   AX, $0x0a
-	JEQ    h10
-	CMPQ   AX, $0x09
-	JEQ    h9
-	CMPQ   AX, $0x08
-	JEQ    h8
-	CMPQ   AX, $0x07
-	JEQ    h7
-	CMPQ   AX, $0x06
-	JEQ    h6
-	CMPQ   AX, $0x05
-	JEQ    h5
-	CMPQ   AX, $0x04
-	JEQ    h4
-	CMPQ   AX, $0x03
-	JEQ    h3
-	CMPQ   AX, $0x02
-	JEQ    h2
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+TEXT ·tile16RowsAVX512(SB), NOSPLIT, $0-96
+	MOVQ height+0(FP), AX
+	CMPQ AX, $0x0c
+	JEQ  h12
+	CMPQ AX, $0x0b
+	JEQ  h11
+	CMPQ AX, $0x0a
+	JEQ  h10
+	CMPQ AX, $0x09
+	JEQ  h9
+	CMPQ AX, $0x08
+	JEQ  h8
+	CMPQ AX, $0x07
+	JEQ  h7
+	CMPQ AX, $0x06
+	JEQ  h6
+	CMPQ AX, $0x05
+	JEQ  h5
+	CMPQ AX, $0x04
+	JEQ  h4
+	CMPQ AX, $0x03
+	JEQ  h3
+	CMPQ AX, $0x02
+	JEQ  h2
+
+h1_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), AX
-	MOVQ   k+8(FP), AX
-	MOVQ   b+32(FP), DX
-	MOVQ   stepB+40(FP), BX
+	MOVQ   k+16(FP), AX
+	MOVQ   b+48(FP), DX
+	MOVQ   stepB+56(FP), BX
 	VPXORD Z0, Z0, Z0
 
 h1_step_many:
@@ -8121,38 +11385,92 @@ h1_step_one:
 	JNZ          h1_step_one
 
 h1_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), CX
-	MOVQ         $-1, DX
-	BZHIQ        CX, DX, DX
-	KMOVW        DX, K1
-	SHRQ         $0x10, DX
-	VBROADCASTSS alpha+48(FP), Z1
-	MOVL         beta+52(FP), CX
-	ADDL         CX, CX
-	JZ           h1_masked_fresh
-	VBROADCASTSS beta+52(FP), Z2
-	VMOVUPS.Z    (AX), K1, Z3
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x10
+	JL           h1_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h1_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z1
 	VMULPS       Z1, Z0, Z0
-	VFMADD231PS  Z2, Z3, Z0
+
+h1_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h1_whole_fresh
+	VBROADCASTSS beta+68(FP), Z1
+	VMOVUPS      (AX), Z2
+	VFMADD231PS  Z1, Z2, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h1_tile
+	VZEROUPPER
+	RET
+
+h1_whole_fresh:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h1_tile
+	VZEROUPPER
+	RET
+
+h1_part:
+	MOVQ         $-1, BX
+	BZHIQ        DX, BX, BX
+	KMOVW        BX, K1
+	SHRQ         $0x10, BX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h1_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z1
+	VMULPS       Z1, Z0, Z0
+
+h1_masked_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h1_masked_fresh
+	VBROADCASTSS beta+68(FP), Z1
+	VMOVUPS.Z    (AX), K1, Z2
+	VFMADD231PS  Z1, Z2, Z0
 	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h1_tile
 	VZEROUPPER
 	RET
 
 h1_masked_fresh:
-	VMULPS  Z1, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h1_tile
 	VZEROUPPER
 	RET
 
 h2:
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+h2_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), DX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 
@@ -8202,46 +11520,106 @@ h2_step_one:
 	JNZ          h2_step_one
 
 h2_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x10
+	JL           h2_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h2_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z2
+	VMULPS       Z2, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+
+h2_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h2_whole_fresh
+	VBROADCASTSS beta+68(FP), Z2
+	VMOVUPS      (AX), Z3
+	VFMADD231PS  Z2, Z3, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z3
+	VFMADD231PS  Z2, Z3, Z1
+	VMOVUPS      Z1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h2_tile
+	VZEROUPPER
+	RET
+
+h2_whole_fresh:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h2_tile
+	VZEROUPPER
+	RET
+
+h2_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z2
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h2_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z2
+	VMULPS       Z2, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+
+h2_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h2_masked_fresh
-	VBROADCASTSS beta+52(FP), Z3
-	VMOVUPS.Z    (AX), K1, Z4
-	VMULPS       Z2, Z0, Z0
-	VFMADD231PS  Z3, Z4, Z0
+	VBROADCASTSS beta+68(FP), Z2
+	VMOVUPS.Z    (AX), K1, Z3
+	VFMADD231PS  Z2, Z3, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z2, Z1, Z1
-	VFMADD231PS  Z3, Z0, Z1
+	VMOVUPS.Z    (AX), K1, Z3
+	VFMADD231PS  Z2, Z3, Z1
 	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h2_tile
 	VZEROUPPER
 	RET
 
 h2_masked_fresh:
-	VMULPS  Z2, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z2, Z1, Z1
 	VMOVUPS Z1, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h2_tile
 	VZEROUPPER
 	RET
 
 h3:
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+h3_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), DX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -8302,55 +11680,121 @@ h3_step_one:
 	JNZ          h3_step_one
 
 h3_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x10
+	JL           h3_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h3_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z3
+	VMULPS       Z3, Z0, Z0
+	VMULPS       Z3, Z1, Z1
+	VMULPS       Z3, Z2, Z2
+
+h3_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h3_whole_fresh
+	VBROADCASTSS beta+68(FP), Z3
+	VMOVUPS      (AX), Z4
+	VFMADD231PS  Z3, Z4, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z4
+	VFMADD231PS  Z3, Z4, Z1
+	VMOVUPS      Z1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z4
+	VFMADD231PS  Z3, Z4, Z2
+	VMOVUPS      Z2, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h3_tile
+	VZEROUPPER
+	RET
+
+h3_whole_fresh:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h3_tile
+	VZEROUPPER
+	RET
+
+h3_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z3
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h3_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z3
+	VMULPS       Z3, Z0, Z0
+	VMULPS       Z3, Z1, Z1
+	VMULPS       Z3, Z2, Z2
+
+h3_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h3_masked_fresh
-	VBROADCASTSS beta+52(FP), Z4
-	VMOVUPS.Z    (AX), K1, Z5
-	VMULPS       Z3, Z0, Z0
-	VFMADD231PS  Z4, Z5, Z0
+	VBROADCASTSS beta+68(FP), Z3
+	VMOVUPS.Z    (AX), K1, Z4
+	VFMADD231PS  Z3, Z4, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z3, Z1, Z1
-	VFMADD231PS  Z4, Z0, Z1
+	VMOVUPS.Z    (AX), K1, Z4
+	VFMADD231PS  Z3, Z4, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z3, Z2, Z2
-	VFMADD231PS  Z4, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z4
+	VFMADD231PS  Z3, Z4, Z2
 	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h3_tile
 	VZEROUPPER
 	RET
 
 h3_masked_fresh:
-	VMULPS  Z3, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z3, Z1, Z1
 	VMOVUPS Z1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z3, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h3_tile
 	VZEROUPPER
 	RET
 
 h4:
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+h4_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), DX
 	LEAQ   (CX)(DX*1), DX
-	MOVQ   k+8(FP), BX
-	MOVQ   b+32(FP), SI
-	MOVQ   stepB+40(FP), DI
+	MOVQ   k+16(FP), BX
+	MOVQ   b+48(FP), SI
+	MOVQ   stepB+56(FP), DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -8424,63 +11868,135 @@ h4_step_one:
 	JNZ          h4_step_one
 
 h4_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x10
+	JL           h4_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h4_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z4
+	VMULPS       Z4, Z0, Z0
+	VMULPS       Z4, Z1, Z1
+	VMULPS       Z4, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+
+h4_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h4_whole_fresh
+	VBROADCASTSS beta+68(FP), Z4
+	VMOVUPS      (AX), Z5
+	VFMADD231PS  Z4, Z5, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z5
+	VFMADD231PS  Z4, Z5, Z1
+	VMOVUPS      Z1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z5
+	VFMADD231PS  Z4, Z5, Z2
+	VMOVUPS      Z2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z5
+	VFMADD231PS  Z4, Z5, Z3
+	VMOVUPS      Z3, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h4_tile
+	VZEROUPPER
+	RET
+
+h4_whole_fresh:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h4_tile
+	VZEROUPPER
+	RET
+
+h4_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z4
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h4_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z4
+	VMULPS       Z4, Z0, Z0
+	VMULPS       Z4, Z1, Z1
+	VMULPS       Z4, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+
+h4_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h4_masked_fresh
-	VBROADCASTSS beta+52(FP), Z5
-	VMOVUPS.Z    (AX), K1, Z6
-	VMULPS       Z4, Z0, Z0
-	VFMADD231PS  Z5, Z6, Z0
+	VBROADCASTSS beta+68(FP), Z4
+	VMOVUPS.Z    (AX), K1, Z5
+	VFMADD231PS  Z4, Z5, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z4, Z1, Z1
-	VFMADD231PS  Z5, Z0, Z1
+	VMOVUPS.Z    (AX), K1, Z5
+	VFMADD231PS  Z4, Z5, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z4, Z2, Z2
-	VFMADD231PS  Z5, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z5
+	VFMADD231PS  Z4, Z5, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z4, Z3, Z3
-	VFMADD231PS  Z5, Z0, Z3
+	VMOVUPS.Z    (AX), K1, Z5
+	VFMADD231PS  Z4, Z5, Z3
 	VMOVUPS      Z3, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h4_tile
 	VZEROUPPER
 	RET
 
 h4_masked_fresh:
-	VMULPS  Z4, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z4, Z1, Z1
 	VMOVUPS Z1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z4, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z4, Z3, Z3
 	VMOVUPS Z3, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h4_tile
 	VZEROUPPER
 	RET
 
 h5:
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+h5_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), DX
 	LEAQ   (CX)(DX*1), DX
-	MOVQ   k+8(FP), BX
-	MOVQ   b+32(FP), SI
-	MOVQ   stepB+40(FP), DI
+	MOVQ   k+16(FP), BX
+	MOVQ   b+48(FP), SI
+	MOVQ   stepB+56(FP), DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -8565,71 +12081,149 @@ h5_step_one:
 	JNZ          h5_step_one
 
 h5_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x10
+	JL           h5_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h5_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z5
+	VMULPS       Z5, Z0, Z0
+	VMULPS       Z5, Z1, Z1
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z5, Z3, Z3
+	VMULPS       Z5, Z4, Z4
+
+h5_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h5_whole_fresh
+	VBROADCASTSS beta+68(FP), Z5
+	VMOVUPS      (AX), Z6
+	VFMADD231PS  Z5, Z6, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z6
+	VFMADD231PS  Z5, Z6, Z1
+	VMOVUPS      Z1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z6
+	VFMADD231PS  Z5, Z6, Z2
+	VMOVUPS      Z2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z6
+	VFMADD231PS  Z5, Z6, Z3
+	VMOVUPS      Z3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z6
+	VFMADD231PS  Z5, Z6, Z4
+	VMOVUPS      Z4, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h5_tile
+	VZEROUPPER
+	RET
+
+h5_whole_fresh:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h5_tile
+	VZEROUPPER
+	RET
+
+h5_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z5
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h5_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z5
+	VMULPS       Z5, Z0, Z0
+	VMULPS       Z5, Z1, Z1
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z5, Z3, Z3
+	VMULPS       Z5, Z4, Z4
+
+h5_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h5_masked_fresh
-	VBROADCASTSS beta+52(FP), Z6
-	VMOVUPS.Z    (AX), K1, Z7
-	VMULPS       Z5, Z0, Z0
-	VFMADD231PS  Z6, Z7, Z0
+	VBROADCASTSS beta+68(FP), Z5
+	VMOVUPS.Z    (AX), K1, Z6
+	VFMADD231PS  Z5, Z6, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z5, Z1, Z1
-	VFMADD231PS  Z6, Z0, Z1
+	VMOVUPS.Z    (AX), K1, Z6
+	VFMADD231PS  Z5, Z6, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z5, Z2, Z2
-	VFMADD231PS  Z6, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z6
+	VFMADD231PS  Z5, Z6, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z5, Z3, Z3
-	VFMADD231PS  Z6, Z0, Z3
+	VMOVUPS.Z    (AX), K1, Z6
+	VFMADD231PS  Z5, Z6, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z5, Z4, Z4
-	VFMADD231PS  Z6, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z6
+	VFMADD231PS  Z5, Z6, Z4
 	VMOVUPS      Z4, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h5_tile
 	VZEROUPPER
 	RET
 
 h5_masked_fresh:
-	VMULPS  Z5, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z5, Z1, Z1
 	VMOVUPS Z1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z5, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z5, Z3, Z3
 	VMOVUPS Z3, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z5, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h5_tile
 	VZEROUPPER
 	RET
 
 h6:
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+h6_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), DX
 	LEAQ   (CX)(DX*1), DX
-	MOVQ   k+8(FP), BX
-	MOVQ   b+32(FP), SI
-	MOVQ   stepB+40(FP), DI
+	MOVQ   k+16(FP), BX
+	MOVQ   b+48(FP), SI
+	MOVQ   stepB+56(FP), DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -8725,80 +12319,164 @@ h6_step_one:
 	JNZ          h6_step_one
 
 h6_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x10
+	JL           h6_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h6_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z6
+	VMULPS       Z6, Z0, Z0
+	VMULPS       Z6, Z1, Z1
+	VMULPS       Z6, Z2, Z2
+	VMULPS       Z6, Z3, Z3
+	VMULPS       Z6, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+
+h6_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h6_whole_fresh
+	VBROADCASTSS beta+68(FP), Z6
+	VMOVUPS      (AX), Z7
+	VFMADD231PS  Z6, Z7, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z7
+	VFMADD231PS  Z6, Z7, Z1
+	VMOVUPS      Z1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z7
+	VFMADD231PS  Z6, Z7, Z2
+	VMOVUPS      Z2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z7
+	VFMADD231PS  Z6, Z7, Z3
+	VMOVUPS      Z3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z7
+	VFMADD231PS  Z6, Z7, Z4
+	VMOVUPS      Z4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z7
+	VFMADD231PS  Z6, Z7, Z5
+	VMOVUPS      Z5, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h6_tile
+	VZEROUPPER
+	RET
+
+h6_whole_fresh:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h6_tile
+	VZEROUPPER
+	RET
+
+h6_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z6
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h6_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z6
+	VMULPS       Z6, Z0, Z0
+	VMULPS       Z6, Z1, Z1
+	VMULPS       Z6, Z2, Z2
+	VMULPS       Z6, Z3, Z3
+	VMULPS       Z6, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+
+h6_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h6_masked_fresh
-	VBROADCASTSS beta+52(FP), Z7
-	VMOVUPS.Z    (AX), K1, Z8
-	VMULPS       Z6, Z0, Z0
-	VFMADD231PS  Z7, Z8, Z0
+	VBROADCASTSS beta+68(FP), Z6
+	VMOVUPS.Z    (AX), K1, Z7
+	VFMADD231PS  Z6, Z7, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z6, Z1, Z1
-	VFMADD231PS  Z7, Z0, Z1
+	VMOVUPS.Z    (AX), K1, Z7
+	VFMADD231PS  Z6, Z7, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z6, Z2, Z2
-	VFMADD231PS  Z7, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z7
+	VFMADD231PS  Z6, Z7, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z6, Z3, Z3
-	VFMADD231PS  Z7, Z0, Z3
+	VMOVUPS.Z    (AX), K1, Z7
+	VFMADD231PS  Z6, Z7, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z6, Z4, Z4
-	VFMADD231PS  Z7, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z7
+	VFMADD231PS  Z6, Z7, Z4
 	VMOVUPS      Z4, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z6, Z5, Z5
-	VFMADD231PS  Z7, Z0, Z5
+	VMOVUPS.Z    (AX), K1, Z7
+	VFMADD231PS  Z6, Z7, Z5
 	VMOVUPS      Z5, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h6_tile
 	VZEROUPPER
 	RET
 
 h6_masked_fresh:
-	VMULPS  Z6, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z6, Z1, Z1
 	VMOVUPS Z1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z6, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z6, Z3, Z3
 	VMOVUPS Z3, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z6, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z6, Z5, Z5
 	VMOVUPS Z5, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h6_tile
 	VZEROUPPER
 	RET
 
 h7:
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+h7_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), DX
 	LEAQ   (CX)(DX*1), BX
 	LEAQ   (BX)(DX*1), DX
-	MOVQ   k+8(FP), SI
-	MOVQ   b+32(FP), DI
-	MOVQ   stepB+40(FP), R8
+	MOVQ   k+16(FP), SI
+	MOVQ   b+48(FP), DI
+	MOVQ   stepB+56(FP), R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -8907,88 +12585,178 @@ h7_step_one:
 	JNZ          h7_step_one
 
 h7_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x10
+	JL           h7_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h7_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z7
+	VMULPS       Z7, Z0, Z0
+	VMULPS       Z7, Z1, Z1
+	VMULPS       Z7, Z2, Z2
+	VMULPS       Z7, Z3, Z3
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z7, Z5, Z5
+	VMULPS       Z7, Z6, Z6
+
+h7_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h7_whole_fresh
+	VBROADCASTSS beta+68(FP), Z7
+	VMOVUPS      (AX), Z8
+	VFMADD231PS  Z7, Z8, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z8
+	VFMADD231PS  Z7, Z8, Z1
+	VMOVUPS      Z1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z8
+	VFMADD231PS  Z7, Z8, Z2
+	VMOVUPS      Z2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z8
+	VFMADD231PS  Z7, Z8, Z3
+	VMOVUPS      Z3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z8
+	VFMADD231PS  Z7, Z8, Z4
+	VMOVUPS      Z4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z8
+	VFMADD231PS  Z7, Z8, Z5
+	VMOVUPS      Z5, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z8
+	VFMADD231PS  Z7, Z8, Z6
+	VMOVUPS      Z6, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h7_tile
+	VZEROUPPER
+	RET
+
+h7_whole_fresh:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h7_tile
+	VZEROUPPER
+	RET
+
+h7_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z7
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h7_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z7
+	VMULPS       Z7, Z0, Z0
+	VMULPS       Z7, Z1, Z1
+	VMULPS       Z7, Z2, Z2
+	VMULPS       Z7, Z3, Z3
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z7, Z5, Z5
+	VMULPS       Z7, Z6, Z6
+
+h7_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h7_masked_fresh
-	VBROADCASTSS beta+52(FP), Z8
-	VMOVUPS.Z    (AX), K1, Z9
-	VMULPS       Z7, Z0, Z0
-	VFMADD231PS  Z8, Z9, Z0
+	VBROADCASTSS beta+68(FP), Z7
+	VMOVUPS.Z    (AX), K1, Z8
+	VFMADD231PS  Z7, Z8, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z7, Z1, Z1
-	VFMADD231PS  Z8, Z0, Z1
+	VMOVUPS.Z    (AX), K1, Z8
+	VFMADD231PS  Z7, Z8, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z7, Z2, Z2
-	VFMADD231PS  Z8, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z8
+	VFMADD231PS  Z7, Z8, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z7, Z3, Z3
-	VFMADD231PS  Z8, Z0, Z3
+	VMOVUPS.Z    (AX), K1, Z8
+	VFMADD231PS  Z7, Z8, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z7, Z4, Z4
-	VFMADD231PS  Z8, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z8
+	VFMADD231PS  Z7, Z8, Z4
 	VMOVUPS      Z4, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z7, Z5, Z5
-	VFMADD231PS  Z8, Z0, Z5
+	VMOVUPS.Z    (AX), K1, Z8
+	VFMADD231PS  Z7, Z8, Z5
 	VMOVUPS      Z5, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z7, Z6, Z6
-	VFMADD231PS  Z8, Z0, Z6
+	VMOVUPS.Z    (AX), K1, Z8
+	VFMADD231PS  Z7, Z8, Z6
 	VMOVUPS      Z6, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h7_tile
 	VZEROUPPER
 	RET
 
 h7_masked_fresh:
-	VMULPS  Z7, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z7, Z1, Z1
 	VMOVUPS Z1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z7, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z7, Z3, Z3
 	VMOVUPS Z3, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z7, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z7, Z5, Z5
 	VMOVUPS Z5, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z7, Z6, Z6
 	VMOVUPS Z6, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h7_tile
 	VZEROUPPER
 	RET
 
 h8:
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+h8_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), DX
 	LEAQ   (CX)(DX*1), BX
 	LEAQ   (BX)(DX*1), DX
-	MOVQ   k+8(FP), SI
-	MOVQ   b+32(FP), DI
-	MOVQ   stepB+40(FP), R8
+	MOVQ   k+16(FP), SI
+	MOVQ   b+48(FP), DI
+	MOVQ   stepB+56(FP), R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -9108,96 +12876,192 @@ h8_step_one:
 	JNZ          h8_step_one
 
 h8_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x10
+	JL           h8_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h8_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z8
+	VMULPS       Z8, Z0, Z0
+	VMULPS       Z8, Z1, Z1
+	VMULPS       Z8, Z2, Z2
+	VMULPS       Z8, Z3, Z3
+	VMULPS       Z8, Z4, Z4
+	VMULPS       Z8, Z5, Z5
+	VMULPS       Z8, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+
+h8_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h8_whole_fresh
+	VBROADCASTSS beta+68(FP), Z8
+	VMOVUPS      (AX), Z9
+	VFMADD231PS  Z8, Z9, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z9
+	VFMADD231PS  Z8, Z9, Z1
+	VMOVUPS      Z1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z9
+	VFMADD231PS  Z8, Z9, Z2
+	VMOVUPS      Z2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z9
+	VFMADD231PS  Z8, Z9, Z3
+	VMOVUPS      Z3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z9
+	VFMADD231PS  Z8, Z9, Z4
+	VMOVUPS      Z4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z9
+	VFMADD231PS  Z8, Z9, Z5
+	VMOVUPS      Z5, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z9
+	VFMADD231PS  Z8, Z9, Z6
+	VMOVUPS      Z6, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z9
+	VFMADD231PS  Z8, Z9, Z7
+	VMOVUPS      Z7, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h8_tile
+	VZEROUPPER
+	RET
+
+h8_whole_fresh:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h8_tile
+	VZEROUPPER
+	RET
+
+h8_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z8
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h8_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z8
+	VMULPS       Z8, Z0, Z0
+	VMULPS       Z8, Z1, Z1
+	VMULPS       Z8, Z2, Z2
+	VMULPS       Z8, Z3, Z3
+	VMULPS       Z8, Z4, Z4
+	VMULPS       Z8, Z5, Z5
+	VMULPS       Z8, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+
+h8_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h8_masked_fresh
-	VBROADCASTSS beta+52(FP), Z9
-	VMOVUPS.Z    (AX), K1, Z10
-	VMULPS       Z8, Z0, Z0
-	VFMADD231PS  Z9, Z10, Z0
+	VBROADCASTSS beta+68(FP), Z8
+	VMOVUPS.Z    (AX), K1, Z9
+	VFMADD231PS  Z8, Z9, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z8, Z1, Z1
-	VFMADD231PS  Z9, Z0, Z1
+	VMOVUPS.Z    (AX), K1, Z9
+	VFMADD231PS  Z8, Z9, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z8, Z2, Z2
-	VFMADD231PS  Z9, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z9
+	VFMADD231PS  Z8, Z9, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z8, Z3, Z3
-	VFMADD231PS  Z9, Z0, Z3
+	VMOVUPS.Z    (AX), K1, Z9
+	VFMADD231PS  Z8, Z9, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z8, Z4, Z4
-	VFMADD231PS  Z9, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z9
+	VFMADD231PS  Z8, Z9, Z4
 	VMOVUPS      Z4, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z8, Z5, Z5
-	VFMADD231PS  Z9, Z0, Z5
+	VMOVUPS.Z    (AX), K1, Z9
+	VFMADD231PS  Z8, Z9, Z5
 	VMOVUPS      Z5, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z8, Z6, Z6
-	VFMADD231PS  Z9, Z0, Z6
+	VMOVUPS.Z    (AX), K1, Z9
+	VFMADD231PS  Z8, Z9, Z6
 	VMOVUPS      Z6, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z8, Z7, Z7
-	VFMADD231PS  Z9, Z0, Z7
+	VMOVUPS.Z    (AX), K1, Z9
+	VFMADD231PS  Z8, Z9, Z7
 	VMOVUPS      Z7, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h8_tile
 	VZEROUPPER
 	RET
 
 h8_masked_fresh:
-	VMULPS  Z8, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z8, Z1, Z1
 	VMOVUPS Z1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z8, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z8, Z3, Z3
 	VMOVUPS Z3, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z8, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z8, Z5, Z5
 	VMOVUPS Z5, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z8, Z6, Z6
 	VMOVUPS Z6, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z8, Z7, Z7
 	VMOVUPS Z7, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h8_tile
 	VZEROUPPER
 	RET
 
 h9:
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+h9_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), DX
 	LEAQ   (CX)(DX*1), BX
 	LEAQ   (BX)(DX*1), DX
-	MOVQ   k+8(FP), SI
-	MOVQ   b+32(FP), DI
-	MOVQ   stepB+40(FP), R8
+	MOVQ   k+16(FP), SI
+	MOVQ   b+48(FP), DI
+	MOVQ   stepB+56(FP), R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -9328,105 +13192,207 @@ h9_step_one:
 	JNZ          h9_step_one
 
 h9_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x10
+	JL           h9_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h9_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z9
+	VMULPS       Z9, Z0, Z0
+	VMULPS       Z9, Z1, Z1
+	VMULPS       Z9, Z2, Z2
+	VMULPS       Z9, Z3, Z3
+	VMULPS       Z9, Z4, Z4
+	VMULPS       Z9, Z5, Z5
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z9, Z7, Z7
+	VMULPS       Z9, Z8, Z8
+
+h9_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h9_whole_fresh
+	VBROADCASTSS beta+68(FP), Z9
+	VMOVUPS      (AX), Z10
+	VFMADD231PS  Z9, Z10, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z10
+	VFMADD231PS  Z9, Z10, Z1
+	VMOVUPS      Z1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z10
+	VFMADD231PS  Z9, Z10, Z2
+	VMOVUPS      Z2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z10
+	VFMADD231PS  Z9, Z10, Z3
+	VMOVUPS      Z3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z10
+	VFMADD231PS  Z9, Z10, Z4
+	VMOVUPS      Z4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z10
+	VFMADD231PS  Z9, Z10, Z5
+	VMOVUPS      Z5, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z10
+	VFMADD231PS  Z9, Z10, Z6
+	VMOVUPS      Z6, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z10
+	VFMADD231PS  Z9, Z10, Z7
+	VMOVUPS      Z7, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z10
+	VFMADD231PS  Z9, Z10, Z8
+	VMOVUPS      Z8, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h9_tile
+	VZEROUPPER
+	RET
+
+h9_whole_fresh:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h9_tile
+	VZEROUPPER
+	RET
+
+h9_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z9
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h9_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z9
+	VMULPS       Z9, Z0, Z0
+	VMULPS       Z9, Z1, Z1
+	VMULPS       Z9, Z2, Z2
+	VMULPS       Z9, Z3, Z3
+	VMULPS       Z9, Z4, Z4
+	VMULPS       Z9, Z5, Z5
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z9, Z7, Z7
+	VMULPS       Z9, Z8, Z8
+
+h9_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h9_masked_fresh
-	VBROADCASTSS beta+52(FP), Z10
-	VMOVUPS.Z    (AX), K1, Z11
-	VMULPS       Z9, Z0, Z0
-	VFMADD231PS  Z10, Z11, Z0
+	VBROADCASTSS beta+68(FP), Z9
+	VMOVUPS.Z    (AX), K1, Z10
+	VFMADD231PS  Z9, Z10, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z9, Z1, Z1
-	VFMADD231PS  Z10, Z0, Z1
+	VMOVUPS.Z    (AX), K1, Z10
+	VFMADD231PS  Z9, Z10, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z9, Z2, Z2
-	VFMADD231PS  Z10, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z10
+	VFMADD231PS  Z9, Z10, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z9, Z3, Z3
-	VFMADD231PS  Z10, Z0, Z3
+	VMOVUPS.Z    (AX), K1, Z10
+	VFMADD231PS  Z9, Z10, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z9, Z4, Z4
-	VFMADD231PS  Z10, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z10
+	VFMADD231PS  Z9, Z10, Z4
 	VMOVUPS      Z4, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z9, Z5, Z5
-	VFMADD231PS  Z10, Z0, Z5
+	VMOVUPS.Z    (AX), K1, Z10
+	VFMADD231PS  Z9, Z10, Z5
 	VMOVUPS      Z5, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z9, Z6, Z6
-	VFMADD231PS  Z10, Z0, Z6
+	VMOVUPS.Z    (AX), K1, Z10
+	VFMADD231PS  Z9, Z10, Z6
 	VMOVUPS      Z6, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z9, Z7, Z7
-	VFMADD231PS  Z10, Z0, Z7
+	VMOVUPS.Z    (AX), K1, Z10
+	VFMADD231PS  Z9, Z10, Z7
 	VMOVUPS      Z7, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z9, Z8, Z8
-	VFMADD231PS  Z10, Z0, Z8
+	VMOVUPS.Z    (AX), K1, Z10
+	VFMADD231PS  Z9, Z10, Z8
 	VMOVUPS      Z8, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h9_tile
 	VZEROUPPER
 	RET
 
 h9_masked_fresh:
-	VMULPS  Z9, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z9, Z1, Z1
 	VMOVUPS Z1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z9, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z9, Z3, Z3
 	VMOVUPS Z3, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z9, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z9, Z5, Z5
 	VMOVUPS Z5, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z9, Z6, Z6
 	VMOVUPS Z6, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z9, Z7, Z7
 	VMOVUPS Z7, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z9, Z8, Z8
 	VMOVUPS Z8, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h9_tile
 	VZEROUPPER
 	RET
 
 h10:
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+h10_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), DX
 	LEAQ   (CX)(DX*1), BX
 	LEAQ   (BX)(DX*1), SI
 	LEAQ   (SI)(DX*1), DX
-	MOVQ   k+8(FP), DI
-	MOVQ   b+32(FP), R8
-	MOVQ   stepB+40(FP), R9
+	MOVQ   k+16(FP), DI
+	MOVQ   b+48(FP), R8
+	MOVQ   stepB+56(FP), R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -9570,113 +13536,221 @@ h10_step_one:
 	JNZ          h10_step_one
 
 h10_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x10
+	JL           h10_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h10_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z10
+	VMULPS       Z10, Z0, Z0
+	VMULPS       Z10, Z1, Z1
+	VMULPS       Z10, Z2, Z2
+	VMULPS       Z10, Z3, Z3
+	VMULPS       Z10, Z4, Z4
+	VMULPS       Z10, Z5, Z5
+	VMULPS       Z10, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VMULPS       Z10, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+
+h10_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h10_whole_fresh
+	VBROADCASTSS beta+68(FP), Z10
+	VMOVUPS      (AX), Z11
+	VFMADD231PS  Z10, Z11, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z11
+	VFMADD231PS  Z10, Z11, Z1
+	VMOVUPS      Z1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z11
+	VFMADD231PS  Z10, Z11, Z2
+	VMOVUPS      Z2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z11
+	VFMADD231PS  Z10, Z11, Z3
+	VMOVUPS      Z3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z11
+	VFMADD231PS  Z10, Z11, Z4
+	VMOVUPS      Z4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z11
+	VFMADD231PS  Z10, Z11, Z5
+	VMOVUPS      Z5, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z11
+	VFMADD231PS  Z10, Z11, Z6
+	VMOVUPS      Z6, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z11
+	VFMADD231PS  Z10, Z11, Z7
+	VMOVUPS      Z7, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z11
+	VFMADD231PS  Z10, Z11, Z8
+	VMOVUPS      Z8, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z11
+	VFMADD231PS  Z10, Z11, Z9
+	VMOVUPS      Z9, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h10_tile
+	VZEROUPPER
+	RET
+
+h10_whole_fresh:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z9, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h10_tile
+	VZEROUPPER
+	RET
+
+h10_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z10
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h10_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z10
+	VMULPS       Z10, Z0, Z0
+	VMULPS       Z10, Z1, Z1
+	VMULPS       Z10, Z2, Z2
+	VMULPS       Z10, Z3, Z3
+	VMULPS       Z10, Z4, Z4
+	VMULPS       Z10, Z5, Z5
+	VMULPS       Z10, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VMULPS       Z10, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+
+h10_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h10_masked_fresh
-	VBROADCASTSS beta+52(FP), Z11
-	VMOVUPS.Z    (AX), K1, Z12
-	VMULPS       Z10, Z0, Z0
-	VFMADD231PS  Z11, Z12, Z0
+	VBROADCASTSS beta+68(FP), Z10
+	VMOVUPS.Z    (AX), K1, Z11
+	VFMADD231PS  Z10, Z11, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z10, Z1, Z1
-	VFMADD231PS  Z11, Z0, Z1
+	VMOVUPS.Z    (AX), K1, Z11
+	VFMADD231PS  Z10, Z11, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z10, Z2, Z2
-	VFMADD231PS  Z11, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z11
+	VFMADD231PS  Z10, Z11, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z10, Z3, Z3
-	VFMADD231PS  Z11, Z0, Z3
+	VMOVUPS.Z    (AX), K1, Z11
+	VFMADD231PS  Z10, Z11, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z10, Z4, Z4
-	VFMADD231PS  Z11, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z11
+	VFMADD231PS  Z10, Z11, Z4
 	VMOVUPS      Z4, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z10, Z5, Z5
-	VFMADD231PS  Z11, Z0, Z5
+	VMOVUPS.Z    (AX), K1, Z11
+	VFMADD231PS  Z10, Z11, Z5
 	VMOVUPS      Z5, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z10, Z6, Z6
-	VFMADD231PS  Z11, Z0, Z6
+	VMOVUPS.Z    (AX), K1, Z11
+	VFMADD231PS  Z10, Z11, Z6
 	VMOVUPS      Z6, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z10, Z7, Z7
-	VFMADD231PS  Z11, Z0, Z7
+	VMOVUPS.Z    (AX), K1, Z11
+	VFMADD231PS  Z10, Z11, Z7
 	VMOVUPS      Z7, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z10, Z8, Z8
-	VFMADD231PS  Z11, Z0, Z8
+	VMOVUPS.Z    (AX), K1, Z11
+	VFMADD231PS  Z10, Z11, Z8
 	VMOVUPS      Z8, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z10, Z9, Z9
-	VFMADD231PS  Z11, Z0, Z9
+	VMOVUPS.Z    (AX), K1, Z11
+	VFMADD231PS  Z10, Z11, Z9
 	VMOVUPS      Z9, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h10_tile
 	VZEROUPPER
 	RET
 
 h10_masked_fresh:
-	VMULPS  Z10, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z10, Z1, Z1
 	VMOVUPS Z1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z10, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z10, Z3, Z3
 	VMOVUPS Z3, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z10, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z10, Z5, Z5
 	VMOVUPS Z5, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z10, Z6, Z6
 	VMOVUPS Z6, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z10, Z7, Z7
 	VMOVUPS Z7, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z10, Z8, Z8
 	VMOVUPS Z8, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z10, Z9, Z9
 	VMOVUPS Z9, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h10_tile
 	VZEROUPPER
 	RET
 
 h11:
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+h11_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), DX
 	LEAQ   (CX)(DX*1), BX
 	LEAQ   (BX)(DX*1), SI
 	LEAQ   (SI)(DX*1), DX
-	MOVQ   k+8(FP), DI
-	MOVQ   b+32(FP), R8
-	MOVQ   stepB+40(FP), R9
+	MOVQ   k+16(FP), DI
+	MOVQ   b+48(FP), R8
+	MOVQ   stepB+56(FP), R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -9831,121 +13905,235 @@ h11_step_one:
 	JNZ          h11_step_one
 
 h11_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x10
+	JL           h11_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h11_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z11
+	VMULPS       Z11, Z0, Z0
+	VMULPS       Z11, Z1, Z1
+	VMULPS       Z11, Z2, Z2
+	VMULPS       Z11, Z3, Z3
+	VMULPS       Z11, Z4, Z4
+	VMULPS       Z11, Z5, Z5
+	VMULPS       Z11, Z6, Z6
+	VMULPS       Z11, Z7, Z7
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z11, Z9, Z9
+	VMULPS       Z11, Z10, Z10
+
+h11_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h11_whole_fresh
+	VBROADCASTSS beta+68(FP), Z11
+	VMOVUPS      (AX), Z12
+	VFMADD231PS  Z11, Z12, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z12
+	VFMADD231PS  Z11, Z12, Z1
+	VMOVUPS      Z1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z12
+	VFMADD231PS  Z11, Z12, Z2
+	VMOVUPS      Z2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z12
+	VFMADD231PS  Z11, Z12, Z3
+	VMOVUPS      Z3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z12
+	VFMADD231PS  Z11, Z12, Z4
+	VMOVUPS      Z4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z12
+	VFMADD231PS  Z11, Z12, Z5
+	VMOVUPS      Z5, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z12
+	VFMADD231PS  Z11, Z12, Z6
+	VMOVUPS      Z6, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z12
+	VFMADD231PS  Z11, Z12, Z7
+	VMOVUPS      Z7, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z12
+	VFMADD231PS  Z11, Z12, Z8
+	VMOVUPS      Z8, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z12
+	VFMADD231PS  Z11, Z12, Z9
+	VMOVUPS      Z9, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z12
+	VFMADD231PS  Z11, Z12, Z10
+	VMOVUPS      Z10, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h11_tile
+	VZEROUPPER
+	RET
+
+h11_whole_fresh:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z9, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h11_tile
+	VZEROUPPER
+	RET
+
+h11_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z11
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h11_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z11
+	VMULPS       Z11, Z0, Z0
+	VMULPS       Z11, Z1, Z1
+	VMULPS       Z11, Z2, Z2
+	VMULPS       Z11, Z3, Z3
+	VMULPS       Z11, Z4, Z4
+	VMULPS       Z11, Z5, Z5
+	VMULPS       Z11, Z6, Z6
+	VMULPS       Z11, Z7, Z7
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z11, Z9, Z9
+	VMULPS       Z11, Z10, Z10
+
+h11_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h11_masked_fresh
-	VBROADCASTSS beta+52(FP), Z12
-	VMOVUPS.Z    (AX), K1, Z13
-	VMULPS       Z11, Z0, Z0
-	VFMADD231PS  Z12, Z13, Z0
+	VBROADCASTSS beta+68(FP), Z11
+	VMOVUPS.Z    (AX), K1, Z12
+	VFMADD231PS  Z11, Z12, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z11, Z1, Z1
-	VFMADD231PS  Z12, Z0, Z1
+	VMOVUPS.Z    (AX), K1, Z12
+	VFMADD231PS  Z11, Z12, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z11, Z2, Z2
-	VFMADD231PS  Z12, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z12
+	VFMADD231PS  Z11, Z12, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z11, Z3, Z3
-	VFMADD231PS  Z12, Z0, Z3
+	VMOVUPS.Z    (AX), K1, Z12
+	VFMADD231PS  Z11, Z12, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z11, Z4, Z4
-	VFMADD231PS  Z12, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z12
+	VFMADD231PS  Z11, Z12, Z4
 	VMOVUPS      Z4, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z11, Z5, Z5
-	VFMADD231PS  Z12, Z0, Z5
+	VMOVUPS.Z    (AX), K1, Z12
+	VFMADD231PS  Z11, Z12, Z5
 	VMOVUPS      Z5, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z11, Z6, Z6
-	VFMADD231PS  Z12, Z0, Z6
+	VMOVUPS.Z    (AX), K1, Z12
+	VFMADD231PS  Z11, Z12, Z6
 	VMOVUPS      Z6, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z11, Z7, Z7
-	VFMADD231PS  Z12, Z0, Z7
+	VMOVUPS.Z    (AX), K1, Z12
+	VFMADD231PS  Z11, Z12, Z7
 	VMOVUPS      Z7, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z11, Z8, Z8
-	VFMADD231PS  Z12, Z0, Z8
+	VMOVUPS.Z    (AX), K1, Z12
+	VFMADD231PS  Z11, Z12, Z8
 	VMOVUPS      Z8, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z11, Z9, Z9
-	VFMADD231PS  Z12, Z0, Z9
+	VMOVUPS.Z    (AX), K1, Z12
+	VFMADD231PS  Z11, Z12, Z9
 	VMOVUPS      Z9, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z11, Z10, Z10
-	VFMADD231PS  Z12, Z0, Z10
+	VMOVUPS.Z    (AX), K1, Z12
+	VFMADD231PS  Z11, Z12, Z10
 	VMOVUPS      Z10, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h11_tile
 	VZEROUPPER
 	RET
 
 h11_masked_fresh:
-	VMULPS  Z11, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z11, Z1, Z1
 	VMOVUPS Z1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z11, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z11, Z3, Z3
 	VMOVUPS Z3, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z11, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z11, Z5, Z5
 	VMOVUPS Z5, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z11, Z6, Z6
 	VMOVUPS Z6, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z11, Z7, Z7
 	VMOVUPS Z7, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z11, Z8, Z8
 	VMOVUPS Z8, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z11, Z9, Z9
 	VMOVUPS Z9, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z11, Z10, Z10
 	VMOVUPS Z10, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h11_tile
 	VZEROUPPER
 	RET
 
 h12:
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+h12_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), DX
 	LEAQ   (CX)(DX*1), BX
 	LEAQ   (BX)(DX*1), SI
 	LEAQ   (SI)(DX*1), DX
-	MOVQ   k+8(FP), DI
-	MOVQ   b+32(FP), R8
-	MOVQ   stepB+40(FP), R9
+	MOVQ   k+16(FP), DI
+	MOVQ   b+48(FP), R8
+	MOVQ   stepB+56(FP), R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -10111,150 +14299,271 @@ h12_step_one:
 	JNZ          h12_step_one
 
 h12_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x10
+	JL           h12_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h12_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z12
+	VMULPS       Z12, Z0, Z0
+	VMULPS       Z12, Z1, Z1
+	VMULPS       Z12, Z2, Z2
+	VMULPS       Z12, Z3, Z3
+	VMULPS       Z12, Z4, Z4
+	VMULPS       Z12, Z5, Z5
+	VMULPS       Z12, Z6, Z6
+	VMULPS       Z12, Z7, Z7
+	VMULPS       Z12, Z8, Z8
+	VMULPS       Z12, Z9, Z9
+	VMULPS       Z12, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+
+h12_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h12_whole_fresh
+	VBROADCASTSS beta+68(FP), Z12
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z1
+	VMOVUPS      Z1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z2
+	VMOVUPS      Z2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z3
+	VMOVUPS      Z3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z4
+	VMOVUPS      Z4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z5
+	VMOVUPS      Z5, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z6
+	VMOVUPS      Z6, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z7
+	VMOVUPS      Z7, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z8
+	VMOVUPS      Z8, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z9
+	VMOVUPS      Z9, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z10
+	VMOVUPS      Z10, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z11
+	VMOVUPS      Z11, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h12_tile
+	VZEROUPPER
+	RET
+
+h12_whole_fresh:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z9, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z11, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h12_tile
+	VZEROUPPER
+	RET
+
+h12_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z12
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h12_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z12
+	VMULPS       Z12, Z0, Z0
+	VMULPS       Z12, Z1, Z1
+	VMULPS       Z12, Z2, Z2
+	VMULPS       Z12, Z3, Z3
+	VMULPS       Z12, Z4, Z4
+	VMULPS       Z12, Z5, Z5
+	VMULPS       Z12, Z6, Z6
+	VMULPS       Z12, Z7, Z7
+	VMULPS       Z12, Z8, Z8
+	VMULPS       Z12, Z9, Z9
+	VMULPS       Z12, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+
+h12_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h12_masked_fresh
-	VBROADCASTSS beta+52(FP), Z13
-	VMOVUPS.Z    (AX), K1, Z14
-	VMULPS       Z12, Z0, Z0
-	VFMADD231PS  Z13, Z14, Z0
+	VBROADCASTSS beta+68(FP), Z12
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z12, Z1, Z1
-	VFMADD231PS  Z13, Z0, Z1
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z12, Z2, Z2
-	VFMADD231PS  Z13, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z12, Z3, Z3
-	VFMADD231PS  Z13, Z0, Z3
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z12, Z4, Z4
-	VFMADD231PS  Z13, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z4
 	VMOVUPS      Z4, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z12, Z5, Z5
-	VFMADD231PS  Z13, Z0, Z5
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z5
 	VMOVUPS      Z5, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z12, Z6, Z6
-	VFMADD231PS  Z13, Z0, Z6
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z6
 	VMOVUPS      Z6, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z12, Z7, Z7
-	VFMADD231PS  Z13, Z0, Z7
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z7
 	VMOVUPS      Z7, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z12, Z8, Z8
-	VFMADD231PS  Z13, Z0, Z8
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z8
 	VMOVUPS      Z8, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z12, Z9, Z9
-	VFMADD231PS  Z13, Z0, Z9
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z9
 	VMOVUPS      Z9, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z12, Z10, Z10
-	VFMADD231PS  Z13, Z0, Z10
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z10
 	VMOVUPS      Z10, K1, (AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z12, Z11, Z11
-	VFMADD231PS  Z13, Z0, Z11
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z11
 	VMOVUPS      Z11, K1, (AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h12_tile
 	VZEROUPPER
 	RET
 
 h12_masked_fresh:
-	VMULPS  Z12, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z12, Z1, Z1
 	VMOVUPS Z1, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z12, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z12, Z3, Z3
 	VMOVUPS Z3, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z12, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z12, Z5, Z5
 	VMOVUPS Z5, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z12, Z6, Z6
 	VMOVUPS Z6, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z12, Z7, Z7
 	VMOVUPS Z7, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z12, Z8, Z8
 	VMOVUPS Z8, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z12, Z9, Z9
 	VMOVUPS Z9, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z12, Z10, Z10
 	VMOVUPS Z10, K1, (AX)
 	ADDQ    CX, AX
-	VMULPS  Z12, Z11, Z11
 	VMOVUPS Z11, K1, (AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h12_tile
 	VZEROUPPER
 	RET
 
-// func tile32AVX512(height int, k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+// func tile32AVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·tile32AVX512(SB), NOSPLIT, $0-80
-	MOVQ   height+0(FP), AX
-	CMPQ   AX, $0x0c
-	JEQ    h12
-	CMPQ   AX, $0x0b
-	JEQ    h11
-	CMPQ   AX, $0x0a
-	JEQ    h10
-	CMPQ   AX, $0x09
-	JEQ    h9
-	CMPQ   AX, $0x08
-	JEQ    h8
-	CMPQ   AX, $0x07
-	JEQ    h7
-	CMPQ   AX, $0x06
-	JEQ    h6
-	CMPQ   AX, $0x05
-	JEQ    h5
-	CMPQ   AX, $0x04
-	JEQ    h4
-	CMPQ   AX, $0x03
-	JEQ    h3
-	CMPQ   AX, $0x02
-	JEQ    h2
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+TEXT ·tile32AVX512(SB), NOSPLIT, $0-96
+	MOVQ height+0(FP), AX
+	CMPQ AX, $0x0c
+	JEQ  h12
+	CMPQ AX, $0x0b
+	JEQ  h11
+	CMPQ AX, $0x0a
+	JEQ  h10
+	CMPQ AX, $0x09
+	JEQ  h9
+	CMPQ AX, $0x08
+	JEQ  h8
+	CMPQ AX, $0x07
+	JEQ  h7
+	CMPQ AX, $0x06
+	JEQ  h6
+	CMPQ AX, $0x05
+	JEQ  h5
+	CMPQ AX, $0x04
+	JEQ  h4
+	CMPQ AX, $0x03
+	JEQ  h3
+	CMPQ AX, $0x02
+	JEQ  h2
+
+h1_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 
@@ -10307,45 +14616,103 @@ h1_step_one:
 	JNZ          h1_step_one
 
 h1_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), CX
-	MOVQ         $-1, DX
-	BZHIQ        CX, DX, DX
-	KMOVW        DX, K1
-	SHRQ         $0x10, DX
-	KMOVW        DX, K2
-	SHRQ         $0x10, DX
-	VBROADCASTSS alpha+48(FP), Z2
-	MOVL         beta+52(FP), CX
-	ADDL         CX, CX
-	JZ           h1_masked_fresh
-	VBROADCASTSS beta+52(FP), Z3
-	VMOVUPS.Z    (AX), K1, Z4
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x20
+	JL           h1_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h1_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z2
 	VMULPS       Z2, Z0, Z0
-	VFMADD231PS  Z3, Z4, Z0
-	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
 	VMULPS       Z2, Z1, Z1
-	VFMADD231PS  Z3, Z0, Z1
+
+h1_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h1_whole_fresh
+	VBROADCASTSS beta+68(FP), Z2
+	VMOVUPS      (AX), Z3
+	VFMADD231PS  Z2, Z3, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z3
+	VFMADD231PS  Z2, Z3, Z1
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h1_tile
+	VZEROUPPER
+	RET
+
+h1_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h1_tile
+	VZEROUPPER
+	RET
+
+h1_part:
+	MOVQ         $-1, BX
+	BZHIQ        DX, BX, BX
+	KMOVW        BX, K1
+	SHRQ         $0x10, BX
+	KMOVW        BX, K2
+	SHRQ         $0x10, BX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h1_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z2
+	VMULPS       Z2, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+
+h1_masked_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h1_masked_fresh
+	VBROADCASTSS beta+68(FP), Z2
+	VMOVUPS.Z    (AX), K1, Z3
+	VFMADD231PS  Z2, Z3, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z3
+	VFMADD231PS  Z2, Z3, Z1
 	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h1_tile
 	VZEROUPPER
 	RET
 
 h1_masked_fresh:
-	VMULPS  Z2, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
-	VMULPS  Z2, Z1, Z1
 	VMOVUPS Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h1_tile
 	VZEROUPPER
 	RET
 
 h2:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h2_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -10415,59 +14782,127 @@ h2_step_one:
 	JNZ          h2_step_one
 
 h2_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x20
+	JL           h2_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h2_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z4
+	VMULPS       Z4, Z0, Z0
+	VMULPS       Z4, Z1, Z1
+	VMULPS       Z4, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+
+h2_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h2_whole_fresh
+	VBROADCASTSS beta+68(FP), Z4
+	VMOVUPS      (AX), Z5
+	VFMADD231PS  Z4, Z5, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z5
+	VFMADD231PS  Z4, Z5, Z1
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z5
+	VFMADD231PS  Z4, Z5, Z2
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      64(AX), Z5
+	VFMADD231PS  Z4, Z5, Z3
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h2_tile
+	VZEROUPPER
+	RET
+
+h2_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h2_tile
+	VZEROUPPER
+	RET
+
+h2_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
 	KMOVW        BX, K2
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z4
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h2_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z4
+	VMULPS       Z4, Z0, Z0
+	VMULPS       Z4, Z1, Z1
+	VMULPS       Z4, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+
+h2_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h2_masked_fresh
-	VBROADCASTSS beta+52(FP), Z5
-	VMOVUPS.Z    (AX), K1, Z6
-	VMULPS       Z4, Z0, Z0
-	VFMADD231PS  Z5, Z6, Z0
+	VBROADCASTSS beta+68(FP), Z4
+	VMOVUPS.Z    (AX), K1, Z5
+	VFMADD231PS  Z4, Z5, Z0
 	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z4, Z1, Z1
-	VFMADD231PS  Z5, Z0, Z1
+	VMOVUPS.Z    64(AX), K2, Z5
+	VFMADD231PS  Z4, Z5, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z4, Z2, Z2
-	VFMADD231PS  Z5, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z5
+	VFMADD231PS  Z4, Z5, Z2
 	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z4, Z3, Z3
-	VFMADD231PS  Z5, Z0, Z3
+	VMOVUPS.Z    64(AX), K2, Z5
+	VFMADD231PS  Z4, Z5, Z3
 	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h2_tile
 	VZEROUPPER
 	RET
 
 h2_masked_fresh:
-	VMULPS  Z4, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
-	VMULPS  Z4, Z1, Z1
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z4, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
-	VMULPS  Z4, Z3, Z3
 	VMOVUPS Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h2_tile
 	VZEROUPPER
 	RET
 
 h3:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h3_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -10554,73 +14989,151 @@ h3_step_one:
 	JNZ          h3_step_one
 
 h3_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x20
+	JL           h3_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h3_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z6
+	VMULPS       Z6, Z0, Z0
+	VMULPS       Z6, Z1, Z1
+	VMULPS       Z6, Z2, Z2
+	VMULPS       Z6, Z3, Z3
+	VMULPS       Z6, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+
+h3_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h3_whole_fresh
+	VBROADCASTSS beta+68(FP), Z6
+	VMOVUPS      (AX), Z7
+	VFMADD231PS  Z6, Z7, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z7
+	VFMADD231PS  Z6, Z7, Z1
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z7
+	VFMADD231PS  Z6, Z7, Z2
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      64(AX), Z7
+	VFMADD231PS  Z6, Z7, Z3
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z7
+	VFMADD231PS  Z6, Z7, Z4
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      64(AX), Z7
+	VFMADD231PS  Z6, Z7, Z5
+	VMOVUPS      Z5, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h3_tile
+	VZEROUPPER
+	RET
+
+h3_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h3_tile
+	VZEROUPPER
+	RET
+
+h3_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
 	KMOVW        BX, K2
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z6
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h3_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z6
+	VMULPS       Z6, Z0, Z0
+	VMULPS       Z6, Z1, Z1
+	VMULPS       Z6, Z2, Z2
+	VMULPS       Z6, Z3, Z3
+	VMULPS       Z6, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+
+h3_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h3_masked_fresh
-	VBROADCASTSS beta+52(FP), Z7
-	VMOVUPS.Z    (AX), K1, Z8
-	VMULPS       Z6, Z0, Z0
-	VFMADD231PS  Z7, Z8, Z0
+	VBROADCASTSS beta+68(FP), Z6
+	VMOVUPS.Z    (AX), K1, Z7
+	VFMADD231PS  Z6, Z7, Z0
 	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z6, Z1, Z1
-	VFMADD231PS  Z7, Z0, Z1
+	VMOVUPS.Z    64(AX), K2, Z7
+	VFMADD231PS  Z6, Z7, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z6, Z2, Z2
-	VFMADD231PS  Z7, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z7
+	VFMADD231PS  Z6, Z7, Z2
 	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z6, Z3, Z3
-	VFMADD231PS  Z7, Z0, Z3
+	VMOVUPS.Z    64(AX), K2, Z7
+	VFMADD231PS  Z6, Z7, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z6, Z4, Z4
-	VFMADD231PS  Z7, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z7
+	VFMADD231PS  Z6, Z7, Z4
 	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z6, Z5, Z5
-	VFMADD231PS  Z7, Z0, Z5
+	VMOVUPS.Z    64(AX), K2, Z7
+	VFMADD231PS  Z6, Z7, Z5
 	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h3_tile
 	VZEROUPPER
 	RET
 
 h3_masked_fresh:
-	VMULPS  Z6, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
-	VMULPS  Z6, Z1, Z1
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z6, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
-	VMULPS  Z6, Z3, Z3
 	VMOVUPS Z3, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z6, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
-	VMULPS  Z6, Z5, Z5
 	VMOVUPS Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h3_tile
 	VZEROUPPER
 	RET
 
 h4:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h4_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -10724,87 +15237,175 @@ h4_step_one:
 	JNZ          h4_step_one
 
 h4_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x20
+	JL           h4_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h4_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z8
+	VMULPS       Z8, Z0, Z0
+	VMULPS       Z8, Z1, Z1
+	VMULPS       Z8, Z2, Z2
+	VMULPS       Z8, Z3, Z3
+	VMULPS       Z8, Z4, Z4
+	VMULPS       Z8, Z5, Z5
+	VMULPS       Z8, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+
+h4_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h4_whole_fresh
+	VBROADCASTSS beta+68(FP), Z8
+	VMOVUPS      (AX), Z9
+	VFMADD231PS  Z8, Z9, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z9
+	VFMADD231PS  Z8, Z9, Z1
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z9
+	VFMADD231PS  Z8, Z9, Z2
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      64(AX), Z9
+	VFMADD231PS  Z8, Z9, Z3
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z9
+	VFMADD231PS  Z8, Z9, Z4
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      64(AX), Z9
+	VFMADD231PS  Z8, Z9, Z5
+	VMOVUPS      Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z9
+	VFMADD231PS  Z8, Z9, Z6
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      64(AX), Z9
+	VFMADD231PS  Z8, Z9, Z7
+	VMOVUPS      Z7, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h4_tile
+	VZEROUPPER
+	RET
+
+h4_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h4_tile
+	VZEROUPPER
+	RET
+
+h4_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
 	KMOVW        BX, K2
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z8
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h4_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z8
+	VMULPS       Z8, Z0, Z0
+	VMULPS       Z8, Z1, Z1
+	VMULPS       Z8, Z2, Z2
+	VMULPS       Z8, Z3, Z3
+	VMULPS       Z8, Z4, Z4
+	VMULPS       Z8, Z5, Z5
+	VMULPS       Z8, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+
+h4_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h4_masked_fresh
-	VBROADCASTSS beta+52(FP), Z9
-	VMOVUPS.Z    (AX), K1, Z10
-	VMULPS       Z8, Z0, Z0
-	VFMADD231PS  Z9, Z10, Z0
+	VBROADCASTSS beta+68(FP), Z8
+	VMOVUPS.Z    (AX), K1, Z9
+	VFMADD231PS  Z8, Z9, Z0
 	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z8, Z1, Z1
-	VFMADD231PS  Z9, Z0, Z1
+	VMOVUPS.Z    64(AX), K2, Z9
+	VFMADD231PS  Z8, Z9, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z8, Z2, Z2
-	VFMADD231PS  Z9, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z9
+	VFMADD231PS  Z8, Z9, Z2
 	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z8, Z3, Z3
-	VFMADD231PS  Z9, Z0, Z3
+	VMOVUPS.Z    64(AX), K2, Z9
+	VFMADD231PS  Z8, Z9, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z8, Z4, Z4
-	VFMADD231PS  Z9, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z9
+	VFMADD231PS  Z8, Z9, Z4
 	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z8, Z5, Z5
-	VFMADD231PS  Z9, Z0, Z5
+	VMOVUPS.Z    64(AX), K2, Z9
+	VFMADD231PS  Z8, Z9, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z8, Z6, Z6
-	VFMADD231PS  Z9, Z0, Z6
+	VMOVUPS.Z    (AX), K1, Z9
+	VFMADD231PS  Z8, Z9, Z6
 	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z8, Z7, Z7
-	VFMADD231PS  Z9, Z0, Z7
+	VMOVUPS.Z    64(AX), K2, Z9
+	VFMADD231PS  Z8, Z9, Z7
 	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h4_tile
 	VZEROUPPER
 	RET
 
 h4_masked_fresh:
-	VMULPS  Z8, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
-	VMULPS  Z8, Z1, Z1
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z8, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
-	VMULPS  Z8, Z3, Z3
 	VMOVUPS Z3, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z8, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
-	VMULPS  Z8, Z5, Z5
 	VMOVUPS Z5, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z8, Z6, Z6
 	VMOVUPS Z6, K1, (AX)
-	VMULPS  Z8, Z7, Z7
 	VMOVUPS Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h4_tile
 	VZEROUPPER
 	RET
 
 h5:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h5_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -10925,101 +15526,199 @@ h5_step_one:
 	JNZ          h5_step_one
 
 h5_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x20
+	JL           h5_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h5_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z10
+	VMULPS       Z10, Z0, Z0
+	VMULPS       Z10, Z1, Z1
+	VMULPS       Z10, Z2, Z2
+	VMULPS       Z10, Z3, Z3
+	VMULPS       Z10, Z4, Z4
+	VMULPS       Z10, Z5, Z5
+	VMULPS       Z10, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VMULPS       Z10, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+
+h5_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h5_whole_fresh
+	VBROADCASTSS beta+68(FP), Z10
+	VMOVUPS      (AX), Z11
+	VFMADD231PS  Z10, Z11, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z11
+	VFMADD231PS  Z10, Z11, Z1
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z11
+	VFMADD231PS  Z10, Z11, Z2
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      64(AX), Z11
+	VFMADD231PS  Z10, Z11, Z3
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z11
+	VFMADD231PS  Z10, Z11, Z4
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      64(AX), Z11
+	VFMADD231PS  Z10, Z11, Z5
+	VMOVUPS      Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z11
+	VFMADD231PS  Z10, Z11, Z6
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      64(AX), Z11
+	VFMADD231PS  Z10, Z11, Z7
+	VMOVUPS      Z7, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z11
+	VFMADD231PS  Z10, Z11, Z8
+	VMOVUPS      Z8, (AX)
+	VMOVUPS      64(AX), Z11
+	VFMADD231PS  Z10, Z11, Z9
+	VMOVUPS      Z9, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h5_tile
+	VZEROUPPER
+	RET
+
+h5_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h5_tile
+	VZEROUPPER
+	RET
+
+h5_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
 	KMOVW        BX, K2
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z10
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h5_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z10
+	VMULPS       Z10, Z0, Z0
+	VMULPS       Z10, Z1, Z1
+	VMULPS       Z10, Z2, Z2
+	VMULPS       Z10, Z3, Z3
+	VMULPS       Z10, Z4, Z4
+	VMULPS       Z10, Z5, Z5
+	VMULPS       Z10, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VMULPS       Z10, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+
+h5_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h5_masked_fresh
-	VBROADCASTSS beta+52(FP), Z11
-	VMOVUPS.Z    (AX), K1, Z12
-	VMULPS       Z10, Z0, Z0
-	VFMADD231PS  Z11, Z12, Z0
+	VBROADCASTSS beta+68(FP), Z10
+	VMOVUPS.Z    (AX), K1, Z11
+	VFMADD231PS  Z10, Z11, Z0
 	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z10, Z1, Z1
-	VFMADD231PS  Z11, Z0, Z1
+	VMOVUPS.Z    64(AX), K2, Z11
+	VFMADD231PS  Z10, Z11, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z10, Z2, Z2
-	VFMADD231PS  Z11, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z11
+	VFMADD231PS  Z10, Z11, Z2
 	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z10, Z3, Z3
-	VFMADD231PS  Z11, Z0, Z3
+	VMOVUPS.Z    64(AX), K2, Z11
+	VFMADD231PS  Z10, Z11, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z10, Z4, Z4
-	VFMADD231PS  Z11, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z11
+	VFMADD231PS  Z10, Z11, Z4
 	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z10, Z5, Z5
-	VFMADD231PS  Z11, Z0, Z5
+	VMOVUPS.Z    64(AX), K2, Z11
+	VFMADD231PS  Z10, Z11, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z10, Z6, Z6
-	VFMADD231PS  Z11, Z0, Z6
+	VMOVUPS.Z    (AX), K1, Z11
+	VFMADD231PS  Z10, Z11, Z6
 	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z10, Z7, Z7
-	VFMADD231PS  Z11, Z0, Z7
+	VMOVUPS.Z    64(AX), K2, Z11
+	VFMADD231PS  Z10, Z11, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z10, Z8, Z8
-	VFMADD231PS  Z11, Z0, Z8
+	VMOVUPS.Z    (AX), K1, Z11
+	VFMADD231PS  Z10, Z11, Z8
 	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z10, Z9, Z9
-	VFMADD231PS  Z11, Z0, Z9
+	VMOVUPS.Z    64(AX), K2, Z11
+	VFMADD231PS  Z10, Z11, Z9
 	VMOVUPS      Z9, K2, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h5_tile
 	VZEROUPPER
 	RET
 
 h5_masked_fresh:
-	VMULPS  Z10, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
-	VMULPS  Z10, Z1, Z1
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z10, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
-	VMULPS  Z10, Z3, Z3
 	VMOVUPS Z3, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z10, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
-	VMULPS  Z10, Z5, Z5
 	VMOVUPS Z5, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z10, Z6, Z6
 	VMOVUPS Z6, K1, (AX)
-	VMULPS  Z10, Z7, Z7
 	VMOVUPS Z7, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z10, Z8, Z8
 	VMOVUPS Z8, K1, (AX)
-	VMULPS  Z10, Z9, Z9
 	VMOVUPS Z9, K2, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h5_tile
 	VZEROUPPER
 	RET
 
 h6:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h6_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -11157,115 +15856,223 @@ h6_step_one:
 	JNZ          h6_step_one
 
 h6_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x20
+	JL           h6_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h6_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z12
+	VMULPS       Z12, Z0, Z0
+	VMULPS       Z12, Z1, Z1
+	VMULPS       Z12, Z2, Z2
+	VMULPS       Z12, Z3, Z3
+	VMULPS       Z12, Z4, Z4
+	VMULPS       Z12, Z5, Z5
+	VMULPS       Z12, Z6, Z6
+	VMULPS       Z12, Z7, Z7
+	VMULPS       Z12, Z8, Z8
+	VMULPS       Z12, Z9, Z9
+	VMULPS       Z12, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+
+h6_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h6_whole_fresh
+	VBROADCASTSS beta+68(FP), Z12
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z13
+	VFMADD231PS  Z12, Z13, Z1
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z2
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      64(AX), Z13
+	VFMADD231PS  Z12, Z13, Z3
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z4
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      64(AX), Z13
+	VFMADD231PS  Z12, Z13, Z5
+	VMOVUPS      Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z6
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      64(AX), Z13
+	VFMADD231PS  Z12, Z13, Z7
+	VMOVUPS      Z7, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z8
+	VMOVUPS      Z8, (AX)
+	VMOVUPS      64(AX), Z13
+	VFMADD231PS  Z12, Z13, Z9
+	VMOVUPS      Z9, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z10
+	VMOVUPS      Z10, (AX)
+	VMOVUPS      64(AX), Z13
+	VFMADD231PS  Z12, Z13, Z11
+	VMOVUPS      Z11, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h6_tile
+	VZEROUPPER
+	RET
+
+h6_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h6_tile
+	VZEROUPPER
+	RET
+
+h6_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
 	KMOVW        BX, K2
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z12
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h6_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z12
+	VMULPS       Z12, Z0, Z0
+	VMULPS       Z12, Z1, Z1
+	VMULPS       Z12, Z2, Z2
+	VMULPS       Z12, Z3, Z3
+	VMULPS       Z12, Z4, Z4
+	VMULPS       Z12, Z5, Z5
+	VMULPS       Z12, Z6, Z6
+	VMULPS       Z12, Z7, Z7
+	VMULPS       Z12, Z8, Z8
+	VMULPS       Z12, Z9, Z9
+	VMULPS       Z12, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+
+h6_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h6_masked_fresh
-	VBROADCASTSS beta+52(FP), Z13
-	VMOVUPS.Z    (AX), K1, Z14
-	VMULPS       Z12, Z0, Z0
-	VFMADD231PS  Z13, Z14, Z0
+	VBROADCASTSS beta+68(FP), Z12
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z0
 	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z12, Z1, Z1
-	VFMADD231PS  Z13, Z0, Z1
+	VMOVUPS.Z    64(AX), K2, Z13
+	VFMADD231PS  Z12, Z13, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z12, Z2, Z2
-	VFMADD231PS  Z13, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z2
 	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z12, Z3, Z3
-	VFMADD231PS  Z13, Z0, Z3
+	VMOVUPS.Z    64(AX), K2, Z13
+	VFMADD231PS  Z12, Z13, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z12, Z4, Z4
-	VFMADD231PS  Z13, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z4
 	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z12, Z5, Z5
-	VFMADD231PS  Z13, Z0, Z5
+	VMOVUPS.Z    64(AX), K2, Z13
+	VFMADD231PS  Z12, Z13, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z12, Z6, Z6
-	VFMADD231PS  Z13, Z0, Z6
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z6
 	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z12, Z7, Z7
-	VFMADD231PS  Z13, Z0, Z7
+	VMOVUPS.Z    64(AX), K2, Z13
+	VFMADD231PS  Z12, Z13, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z12, Z8, Z8
-	VFMADD231PS  Z13, Z0, Z8
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z8
 	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z12, Z9, Z9
-	VFMADD231PS  Z13, Z0, Z9
+	VMOVUPS.Z    64(AX), K2, Z13
+	VFMADD231PS  Z12, Z13, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z12, Z10, Z10
-	VFMADD231PS  Z13, Z0, Z10
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z10
 	VMOVUPS      Z10, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z12, Z11, Z11
-	VFMADD231PS  Z13, Z0, Z11
+	VMOVUPS.Z    64(AX), K2, Z13
+	VFMADD231PS  Z12, Z13, Z11
 	VMOVUPS      Z11, K2, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h6_tile
 	VZEROUPPER
 	RET
 
 h6_masked_fresh:
-	VMULPS  Z12, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
-	VMULPS  Z12, Z1, Z1
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z12, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
-	VMULPS  Z12, Z3, Z3
 	VMOVUPS Z3, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z12, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
-	VMULPS  Z12, Z5, Z5
 	VMOVUPS Z5, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z12, Z6, Z6
 	VMOVUPS Z6, K1, (AX)
-	VMULPS  Z12, Z7, Z7
 	VMOVUPS Z7, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z12, Z8, Z8
 	VMOVUPS Z8, K1, (AX)
-	VMULPS  Z12, Z9, Z9
 	VMOVUPS Z9, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z12, Z10, Z10
 	VMOVUPS Z10, K1, (AX)
-	VMULPS  Z12, Z11, Z11
 	VMOVUPS Z11, K2, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h6_tile
 	VZEROUPPER
 	RET
 
 h7:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h7_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -11420,129 +16227,247 @@ h7_step_one:
 	JNZ          h7_step_one
 
 h7_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x20
+	JL           h7_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h7_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z14
+	VMULPS       Z14, Z0, Z0
+	VMULPS       Z14, Z1, Z1
+	VMULPS       Z14, Z2, Z2
+	VMULPS       Z14, Z3, Z3
+	VMULPS       Z14, Z4, Z4
+	VMULPS       Z14, Z5, Z5
+	VMULPS       Z14, Z6, Z6
+	VMULPS       Z14, Z7, Z7
+	VMULPS       Z14, Z8, Z8
+	VMULPS       Z14, Z9, Z9
+	VMULPS       Z14, Z10, Z10
+	VMULPS       Z14, Z11, Z11
+	VMULPS       Z14, Z12, Z12
+	VMULPS       Z14, Z13, Z13
+
+h7_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h7_whole_fresh
+	VBROADCASTSS beta+68(FP), Z14
+	VMOVUPS      (AX), Z15
+	VFMADD231PS  Z14, Z15, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z15
+	VFMADD231PS  Z14, Z15, Z1
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z15
+	VFMADD231PS  Z14, Z15, Z2
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      64(AX), Z15
+	VFMADD231PS  Z14, Z15, Z3
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z15
+	VFMADD231PS  Z14, Z15, Z4
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      64(AX), Z15
+	VFMADD231PS  Z14, Z15, Z5
+	VMOVUPS      Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z15
+	VFMADD231PS  Z14, Z15, Z6
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      64(AX), Z15
+	VFMADD231PS  Z14, Z15, Z7
+	VMOVUPS      Z7, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z15
+	VFMADD231PS  Z14, Z15, Z8
+	VMOVUPS      Z8, (AX)
+	VMOVUPS      64(AX), Z15
+	VFMADD231PS  Z14, Z15, Z9
+	VMOVUPS      Z9, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z15
+	VFMADD231PS  Z14, Z15, Z10
+	VMOVUPS      Z10, (AX)
+	VMOVUPS      64(AX), Z15
+	VFMADD231PS  Z14, Z15, Z11
+	VMOVUPS      Z11, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z15
+	VFMADD231PS  Z14, Z15, Z12
+	VMOVUPS      Z12, (AX)
+	VMOVUPS      64(AX), Z15
+	VFMADD231PS  Z14, Z15, Z13
+	VMOVUPS      Z13, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h7_tile
+	VZEROUPPER
+	RET
+
+h7_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h7_tile
+	VZEROUPPER
+	RET
+
+h7_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
 	KMOVW        BX, K2
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z14
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h7_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z14
+	VMULPS       Z14, Z0, Z0
+	VMULPS       Z14, Z1, Z1
+	VMULPS       Z14, Z2, Z2
+	VMULPS       Z14, Z3, Z3
+	VMULPS       Z14, Z4, Z4
+	VMULPS       Z14, Z5, Z5
+	VMULPS       Z14, Z6, Z6
+	VMULPS       Z14, Z7, Z7
+	VMULPS       Z14, Z8, Z8
+	VMULPS       Z14, Z9, Z9
+	VMULPS       Z14, Z10, Z10
+	VMULPS       Z14, Z11, Z11
+	VMULPS       Z14, Z12, Z12
+	VMULPS       Z14, Z13, Z13
+
+h7_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h7_masked_fresh
-	VBROADCASTSS beta+52(FP), Z15
-	VMOVUPS.Z    (AX), K1, Z16
-	VMULPS       Z14, Z0, Z0
-	VFMADD231PS  Z15, Z16, Z0
+	VBROADCASTSS beta+68(FP), Z14
+	VMOVUPS.Z    (AX), K1, Z15
+	VFMADD231PS  Z14, Z15, Z0
 	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z14, Z1, Z1
-	VFMADD231PS  Z15, Z0, Z1
+	VMOVUPS.Z    64(AX), K2, Z15
+	VFMADD231PS  Z14, Z15, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z14, Z2, Z2
-	VFMADD231PS  Z15, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z15
+	VFMADD231PS  Z14, Z15, Z2
 	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z14, Z3, Z3
-	VFMADD231PS  Z15, Z0, Z3
+	VMOVUPS.Z    64(AX), K2, Z15
+	VFMADD231PS  Z14, Z15, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z14, Z4, Z4
-	VFMADD231PS  Z15, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z15
+	VFMADD231PS  Z14, Z15, Z4
 	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z14, Z5, Z5
-	VFMADD231PS  Z15, Z0, Z5
+	VMOVUPS.Z    64(AX), K2, Z15
+	VFMADD231PS  Z14, Z15, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z14, Z6, Z6
-	VFMADD231PS  Z15, Z0, Z6
+	VMOVUPS.Z    (AX), K1, Z15
+	VFMADD231PS  Z14, Z15, Z6
 	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z14, Z7, Z7
-	VFMADD231PS  Z15, Z0, Z7
+	VMOVUPS.Z    64(AX), K2, Z15
+	VFMADD231PS  Z14, Z15, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z14, Z8, Z8
-	VFMADD231PS  Z15, Z0, Z8
+	VMOVUPS.Z    (AX), K1, Z15
+	VFMADD231PS  Z14, Z15, Z8
 	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z14, Z9, Z9
-	VFMADD231PS  Z15, Z0, Z9
+	VMOVUPS.Z    64(AX), K2, Z15
+	VFMADD231PS  Z14, Z15, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z14, Z10, Z10
-	VFMADD231PS  Z15, Z0, Z10
+	VMOVUPS.Z    (AX), K1, Z15
+	VFMADD231PS  Z14, Z15, Z10
 	VMOVUPS      Z10, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z14, Z11, Z11
-	VFMADD231PS  Z15, Z0, Z11
+	VMOVUPS.Z    64(AX), K2, Z15
+	VFMADD231PS  Z14, Z15, Z11
 	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z14, Z12, Z12
-	VFMADD231PS  Z15, Z0, Z12
+	VMOVUPS.Z    (AX), K1, Z15
+	VFMADD231PS  Z14, Z15, Z12
 	VMOVUPS      Z12, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z14, Z13, Z13
-	VFMADD231PS  Z15, Z0, Z13
+	VMOVUPS.Z    64(AX), K2, Z15
+	VFMADD231PS  Z14, Z15, Z13
 	VMOVUPS      Z13, K2, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h7_tile
 	VZEROUPPER
 	RET
 
 h7_masked_fresh:
-	VMULPS  Z14, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
-	VMULPS  Z14, Z1, Z1
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z14, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
-	VMULPS  Z14, Z3, Z3
 	VMOVUPS Z3, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z14, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
-	VMULPS  Z14, Z5, Z5
 	VMOVUPS Z5, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z14, Z6, Z6
 	VMOVUPS Z6, K1, (AX)
-	VMULPS  Z14, Z7, Z7
 	VMOVUPS Z7, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z14, Z8, Z8
 	VMOVUPS Z8, K1, (AX)
-	VMULPS  Z14, Z9, Z9
 	VMOVUPS Z9, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z14, Z10, Z10
 	VMOVUPS Z10, K1, (AX)
-	VMULPS  Z14, Z11, Z11
 	VMOVUPS Z11, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z14, Z12, Z12
 	VMOVUPS Z12, K1, (AX)
-	VMULPS  Z14, Z13, Z13
 	VMOVUPS Z13, K2, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h7_tile
 	VZEROUPPER
 	RET
 
 h8:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h8_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -11714,143 +16639,271 @@ h8_step_one:
 	JNZ          h8_step_one
 
 h8_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x20
+	JL           h8_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h8_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z16
+	VMULPS       Z16, Z0, Z0
+	VMULPS       Z16, Z1, Z1
+	VMULPS       Z16, Z2, Z2
+	VMULPS       Z16, Z3, Z3
+	VMULPS       Z16, Z4, Z4
+	VMULPS       Z16, Z5, Z5
+	VMULPS       Z16, Z6, Z6
+	VMULPS       Z16, Z7, Z7
+	VMULPS       Z16, Z8, Z8
+	VMULPS       Z16, Z9, Z9
+	VMULPS       Z16, Z10, Z10
+	VMULPS       Z16, Z11, Z11
+	VMULPS       Z16, Z12, Z12
+	VMULPS       Z16, Z13, Z13
+	VMULPS       Z16, Z14, Z14
+	VMULPS       Z16, Z15, Z15
+
+h8_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h8_whole_fresh
+	VBROADCASTSS beta+68(FP), Z16
+	VMOVUPS      (AX), Z17
+	VFMADD231PS  Z16, Z17, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z17
+	VFMADD231PS  Z16, Z17, Z1
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z17
+	VFMADD231PS  Z16, Z17, Z2
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      64(AX), Z17
+	VFMADD231PS  Z16, Z17, Z3
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z17
+	VFMADD231PS  Z16, Z17, Z4
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      64(AX), Z17
+	VFMADD231PS  Z16, Z17, Z5
+	VMOVUPS      Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z17
+	VFMADD231PS  Z16, Z17, Z6
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      64(AX), Z17
+	VFMADD231PS  Z16, Z17, Z7
+	VMOVUPS      Z7, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z17
+	VFMADD231PS  Z16, Z17, Z8
+	VMOVUPS      Z8, (AX)
+	VMOVUPS      64(AX), Z17
+	VFMADD231PS  Z16, Z17, Z9
+	VMOVUPS      Z9, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z17
+	VFMADD231PS  Z16, Z17, Z10
+	VMOVUPS      Z10, (AX)
+	VMOVUPS      64(AX), Z17
+	VFMADD231PS  Z16, Z17, Z11
+	VMOVUPS      Z11, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z17
+	VFMADD231PS  Z16, Z17, Z12
+	VMOVUPS      Z12, (AX)
+	VMOVUPS      64(AX), Z17
+	VFMADD231PS  Z16, Z17, Z13
+	VMOVUPS      Z13, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z17
+	VFMADD231PS  Z16, Z17, Z14
+	VMOVUPS      Z14, (AX)
+	VMOVUPS      64(AX), Z17
+	VFMADD231PS  Z16, Z17, Z15
+	VMOVUPS      Z15, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h8_tile
+	VZEROUPPER
+	RET
+
+h8_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h8_tile
+	VZEROUPPER
+	RET
+
+h8_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
 	KMOVW        BX, K2
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z16
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h8_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z16
+	VMULPS       Z16, Z0, Z0
+	VMULPS       Z16, Z1, Z1
+	VMULPS       Z16, Z2, Z2
+	VMULPS       Z16, Z3, Z3
+	VMULPS       Z16, Z4, Z4
+	VMULPS       Z16, Z5, Z5
+	VMULPS       Z16, Z6, Z6
+	VMULPS       Z16, Z7, Z7
+	VMULPS       Z16, Z8, Z8
+	VMULPS       Z16, Z9, Z9
+	VMULPS       Z16, Z10, Z10
+	VMULPS       Z16, Z11, Z11
+	VMULPS       Z16, Z12, Z12
+	VMULPS       Z16, Z13, Z13
+	VMULPS       Z16, Z14, Z14
+	VMULPS       Z16, Z15, Z15
+
+h8_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h8_masked_fresh
-	VBROADCASTSS beta+52(FP), Z17
-	VMOVUPS.Z    (AX), K1, Z18
-	VMULPS       Z16, Z0, Z0
-	VFMADD231PS  Z17, Z18, Z0
+	VBROADCASTSS beta+68(FP), Z16
+	VMOVUPS.Z    (AX), K1, Z17
+	VFMADD231PS  Z16, Z17, Z0
 	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z16, Z1, Z1
-	VFMADD231PS  Z17, Z0, Z1
+	VMOVUPS.Z    64(AX), K2, Z17
+	VFMADD231PS  Z16, Z17, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z16, Z2, Z2
-	VFMADD231PS  Z17, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z17
+	VFMADD231PS  Z16, Z17, Z2
 	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z16, Z3, Z3
-	VFMADD231PS  Z17, Z0, Z3
+	VMOVUPS.Z    64(AX), K2, Z17
+	VFMADD231PS  Z16, Z17, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z16, Z4, Z4
-	VFMADD231PS  Z17, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z17
+	VFMADD231PS  Z16, Z17, Z4
 	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z16, Z5, Z5
-	VFMADD231PS  Z17, Z0, Z5
+	VMOVUPS.Z    64(AX), K2, Z17
+	VFMADD231PS  Z16, Z17, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z16, Z6, Z6
-	VFMADD231PS  Z17, Z0, Z6
+	VMOVUPS.Z    (AX), K1, Z17
+	VFMADD231PS  Z16, Z17, Z6
 	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z16, Z7, Z7
-	VFMADD231PS  Z17, Z0, Z7
+	VMOVUPS.Z    64(AX), K2, Z17
+	VFMADD231PS  Z16, Z17, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z16, Z8, Z8
-	VFMADD231PS  Z17, Z0, Z8
+	VMOVUPS.Z    (AX), K1, Z17
+	VFMADD231PS  Z16, Z17, Z8
 	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z16, Z9, Z9
-	VFMADD231PS  Z17, Z0, Z9
+	VMOVUPS.Z    64(AX), K2, Z17
+	VFMADD231PS  Z16, Z17, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z16, Z10, Z10
-	VFMADD231PS  Z17, Z0, Z10
+	VMOVUPS.Z    (AX), K1, Z17
+	VFMADD231PS  Z16, Z17, Z10
 	VMOVUPS      Z10, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z16, Z11, Z11
-	VFMADD231PS  Z17, Z0, Z11
+	VMOVUPS.Z    64(AX), K2, Z17
+	VFMADD231PS  Z16, Z17, Z11
 	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z16, Z12, Z12
-	VFMADD231PS  Z17, Z0, Z12
+	VMOVUPS.Z    (AX), K1, Z17
+	VFMADD231PS  Z16, Z17, Z12
 	VMOVUPS      Z12, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z16, Z13, Z13
-	VFMADD231PS  Z17, Z0, Z13
+	VMOVUPS.Z    64(AX), K2, Z17
+	VFMADD231PS  Z16, Z17, Z13
 	VMOVUPS      Z13, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z16, Z14, Z14
-	VFMADD231PS  Z17, Z0, Z14
+	VMOVUPS.Z    (AX), K1, Z17
+	VFMADD231PS  Z16, Z17, Z14
 	VMOVUPS      Z14, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z16, Z15, Z15
-	VFMADD231PS  Z17, Z0, Z15
+	VMOVUPS.Z    64(AX), K2, Z17
+	VFMADD231PS  Z16, Z17, Z15
 	VMOVUPS      Z15, K2, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h8_tile
 	VZEROUPPER
 	RET
 
 h8_masked_fresh:
-	VMULPS  Z16, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
-	VMULPS  Z16, Z1, Z1
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z16, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
-	VMULPS  Z16, Z3, Z3
 	VMOVUPS Z3, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z16, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
-	VMULPS  Z16, Z5, Z5
 	VMOVUPS Z5, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z16, Z6, Z6
 	VMOVUPS Z6, K1, (AX)
-	VMULPS  Z16, Z7, Z7
 	VMOVUPS Z7, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z16, Z8, Z8
 	VMOVUPS Z8, K1, (AX)
-	VMULPS  Z16, Z9, Z9
 	VMOVUPS Z9, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z16, Z10, Z10
 	VMOVUPS Z10, K1, (AX)
-	VMULPS  Z16, Z11, Z11
 	VMOVUPS Z11, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z16, Z12, Z12
 	VMOVUPS Z12, K1, (AX)
-	VMULPS  Z16, Z13, Z13
 	VMOVUPS Z13, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z16, Z14, Z14
 	VMOVUPS Z14, K1, (AX)
-	VMULPS  Z16, Z15, Z15
 	VMOVUPS Z15, K2, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h8_tile
 	VZEROUPPER
 	RET
 
 h9:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h9_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -12039,157 +17092,295 @@ h9_step_one:
 	JNZ          h9_step_one
 
 h9_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x20
+	JL           h9_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h9_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z18
+	VMULPS       Z18, Z0, Z0
+	VMULPS       Z18, Z1, Z1
+	VMULPS       Z18, Z2, Z2
+	VMULPS       Z18, Z3, Z3
+	VMULPS       Z18, Z4, Z4
+	VMULPS       Z18, Z5, Z5
+	VMULPS       Z18, Z6, Z6
+	VMULPS       Z18, Z7, Z7
+	VMULPS       Z18, Z8, Z8
+	VMULPS       Z18, Z9, Z9
+	VMULPS       Z18, Z10, Z10
+	VMULPS       Z18, Z11, Z11
+	VMULPS       Z18, Z12, Z12
+	VMULPS       Z18, Z13, Z13
+	VMULPS       Z18, Z14, Z14
+	VMULPS       Z18, Z15, Z15
+	VMULPS       Z18, Z16, Z16
+	VMULPS       Z18, Z17, Z17
+
+h9_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h9_whole_fresh
+	VBROADCASTSS beta+68(FP), Z18
+	VMOVUPS      (AX), Z19
+	VFMADD231PS  Z18, Z19, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z19
+	VFMADD231PS  Z18, Z19, Z1
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z19
+	VFMADD231PS  Z18, Z19, Z2
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      64(AX), Z19
+	VFMADD231PS  Z18, Z19, Z3
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z19
+	VFMADD231PS  Z18, Z19, Z4
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      64(AX), Z19
+	VFMADD231PS  Z18, Z19, Z5
+	VMOVUPS      Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z19
+	VFMADD231PS  Z18, Z19, Z6
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      64(AX), Z19
+	VFMADD231PS  Z18, Z19, Z7
+	VMOVUPS      Z7, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z19
+	VFMADD231PS  Z18, Z19, Z8
+	VMOVUPS      Z8, (AX)
+	VMOVUPS      64(AX), Z19
+	VFMADD231PS  Z18, Z19, Z9
+	VMOVUPS      Z9, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z19
+	VFMADD231PS  Z18, Z19, Z10
+	VMOVUPS      Z10, (AX)
+	VMOVUPS      64(AX), Z19
+	VFMADD231PS  Z18, Z19, Z11
+	VMOVUPS      Z11, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z19
+	VFMADD231PS  Z18, Z19, Z12
+	VMOVUPS      Z12, (AX)
+	VMOVUPS      64(AX), Z19
+	VFMADD231PS  Z18, Z19, Z13
+	VMOVUPS      Z13, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z19
+	VFMADD231PS  Z18, Z19, Z14
+	VMOVUPS      Z14, (AX)
+	VMOVUPS      64(AX), Z19
+	VFMADD231PS  Z18, Z19, Z15
+	VMOVUPS      Z15, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z19
+	VFMADD231PS  Z18, Z19, Z16
+	VMOVUPS      Z16, (AX)
+	VMOVUPS      64(AX), Z19
+	VFMADD231PS  Z18, Z19, Z17
+	VMOVUPS      Z17, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h9_tile
+	VZEROUPPER
+	RET
+
+h9_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h9_tile
+	VZEROUPPER
+	RET
+
+h9_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
 	KMOVW        BX, K2
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z18
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h9_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z18
+	VMULPS       Z18, Z0, Z0
+	VMULPS       Z18, Z1, Z1
+	VMULPS       Z18, Z2, Z2
+	VMULPS       Z18, Z3, Z3
+	VMULPS       Z18, Z4, Z4
+	VMULPS       Z18, Z5, Z5
+	VMULPS       Z18, Z6, Z6
+	VMULPS       Z18, Z7, Z7
+	VMULPS       Z18, Z8, Z8
+	VMULPS       Z18, Z9, Z9
+	VMULPS       Z18, Z10, Z10
+	VMULPS       Z18, Z11, Z11
+	VMULPS       Z18, Z12, Z12
+	VMULPS       Z18, Z13, Z13
+	VMULPS       Z18, Z14, Z14
+	VMULPS       Z18, Z15, Z15
+	VMULPS       Z18, Z16, Z16
+	VMULPS       Z18, Z17, Z17
+
+h9_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h9_masked_fresh
-	VBROADCASTSS beta+52(FP), Z19
-	VMOVUPS.Z    (AX), K1, Z20
-	VMULPS       Z18, Z0, Z0
-	VFMADD231PS  Z19, Z20, Z0
+	VBROADCASTSS beta+68(FP), Z18
+	VMOVUPS.Z    (AX), K1, Z19
+	VFMADD231PS  Z18, Z19, Z0
 	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z18, Z1, Z1
-	VFMADD231PS  Z19, Z0, Z1
+	VMOVUPS.Z    64(AX), K2, Z19
+	VFMADD231PS  Z18, Z19, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z18, Z2, Z2
-	VFMADD231PS  Z19, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z19
+	VFMADD231PS  Z18, Z19, Z2
 	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z18, Z3, Z3
-	VFMADD231PS  Z19, Z0, Z3
+	VMOVUPS.Z    64(AX), K2, Z19
+	VFMADD231PS  Z18, Z19, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z18, Z4, Z4
-	VFMADD231PS  Z19, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z19
+	VFMADD231PS  Z18, Z19, Z4
 	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z18, Z5, Z5
-	VFMADD231PS  Z19, Z0, Z5
+	VMOVUPS.Z    64(AX), K2, Z19
+	VFMADD231PS  Z18, Z19, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z18, Z6, Z6
-	VFMADD231PS  Z19, Z0, Z6
+	VMOVUPS.Z    (AX), K1, Z19
+	VFMADD231PS  Z18, Z19, Z6
 	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z18, Z7, Z7
-	VFMADD231PS  Z19, Z0, Z7
+	VMOVUPS.Z    64(AX), K2, Z19
+	VFMADD231PS  Z18, Z19, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z18, Z8, Z8
-	VFMADD231PS  Z19, Z0, Z8
+	VMOVUPS.Z    (AX), K1, Z19
+	VFMADD231PS  Z18, Z19, Z8
 	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z18, Z9, Z9
-	VFMADD231PS  Z19, Z0, Z9
+	VMOVUPS.Z    64(AX), K2, Z19
+	VFMADD231PS  Z18, Z19, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z18, Z10, Z10
-	VFMADD231PS  Z19, Z0, Z10
+	VMOVUPS.Z    (AX), K1, Z19
+	VFMADD231PS  Z18, Z19, Z10
 	VMOVUPS      Z10, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z18, Z11, Z11
-	VFMADD231PS  Z19, Z0, Z11
+	VMOVUPS.Z    64(AX), K2, Z19
+	VFMADD231PS  Z18, Z19, Z11
 	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z18, Z12, Z12
-	VFMADD231PS  Z19, Z0, Z12
+	VMOVUPS.Z    (AX), K1, Z19
+	VFMADD231PS  Z18, Z19, Z12
 	VMOVUPS      Z12, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z18, Z13, Z13
-	VFMADD231PS  Z19, Z0, Z13
+	VMOVUPS.Z    64(AX), K2, Z19
+	VFMADD231PS  Z18, Z19, Z13
 	VMOVUPS      Z13, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z18, Z14, Z14
-	VFMADD231PS  Z19, Z0, Z14
+	VMOVUPS.Z    (AX), K1, Z19
+	VFMADD231PS  Z18, Z19, Z14
 	VMOVUPS      Z14, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z18, Z15, Z15
-	VFMADD231PS  Z19, Z0, Z15
+	VMOVUPS.Z    64(AX), K2, Z19
+	VFMADD231PS  Z18, Z19, Z15
 	VMOVUPS      Z15, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z18, Z16, Z16
-	VFMADD231PS  Z19, Z0, Z16
+	VMOVUPS.Z    (AX), K1, Z19
+	VFMADD231PS  Z18, Z19, Z16
 	VMOVUPS      Z16, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z18, Z17, Z17
-	VFMADD231PS  Z19, Z0, Z17
+	VMOVUPS.Z    64(AX), K2, Z19
+	VFMADD231PS  Z18, Z19, Z17
 	VMOVUPS      Z17, K2, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h9_tile
 	VZEROUPPER
 	RET
 
 h9_masked_fresh:
-	VMULPS  Z18, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
-	VMULPS  Z18, Z1, Z1
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z18, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
-	VMULPS  Z18, Z3, Z3
 	VMOVUPS Z3, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z18, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
-	VMULPS  Z18, Z5, Z5
 	VMOVUPS Z5, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z18, Z6, Z6
 	VMOVUPS Z6, K1, (AX)
-	VMULPS  Z18, Z7, Z7
 	VMOVUPS Z7, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z18, Z8, Z8
 	VMOVUPS Z8, K1, (AX)
-	VMULPS  Z18, Z9, Z9
 	VMOVUPS Z9, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z18, Z10, Z10
 	VMOVUPS Z10, K1, (AX)
-	VMULPS  Z18, Z11, Z11
 	VMOVUPS Z11, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z18, Z12, Z12
 	VMOVUPS Z12, K1, (AX)
-	VMULPS  Z18, Z13, Z13
 	VMOVUPS Z13, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z18, Z14, Z14
 	VMOVUPS Z14, K1, (AX)
-	VMULPS  Z18, Z15, Z15
 	VMOVUPS Z15, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z18, Z16, Z16
 	VMOVUPS Z16, K1, (AX)
-	VMULPS  Z18, Z17, Z17
 	VMOVUPS Z17, K2, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h9_tile
 	VZEROUPPER
 	RET
 
 h10:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h10_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -12395,171 +17586,319 @@ h10_step_one:
 	JNZ          h10_step_one
 
 h10_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x20
+	JL           h10_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h10_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z20
+	VMULPS       Z20, Z0, Z0
+	VMULPS       Z20, Z1, Z1
+	VMULPS       Z20, Z2, Z2
+	VMULPS       Z20, Z3, Z3
+	VMULPS       Z20, Z4, Z4
+	VMULPS       Z20, Z5, Z5
+	VMULPS       Z20, Z6, Z6
+	VMULPS       Z20, Z7, Z7
+	VMULPS       Z20, Z8, Z8
+	VMULPS       Z20, Z9, Z9
+	VMULPS       Z20, Z10, Z10
+	VMULPS       Z20, Z11, Z11
+	VMULPS       Z20, Z12, Z12
+	VMULPS       Z20, Z13, Z13
+	VMULPS       Z20, Z14, Z14
+	VMULPS       Z20, Z15, Z15
+	VMULPS       Z20, Z16, Z16
+	VMULPS       Z20, Z17, Z17
+	VMULPS       Z20, Z18, Z18
+	VMULPS       Z20, Z19, Z19
+
+h10_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h10_whole_fresh
+	VBROADCASTSS beta+68(FP), Z20
+	VMOVUPS      (AX), Z21
+	VFMADD231PS  Z20, Z21, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z21
+	VFMADD231PS  Z20, Z21, Z1
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z21
+	VFMADD231PS  Z20, Z21, Z2
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      64(AX), Z21
+	VFMADD231PS  Z20, Z21, Z3
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z21
+	VFMADD231PS  Z20, Z21, Z4
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      64(AX), Z21
+	VFMADD231PS  Z20, Z21, Z5
+	VMOVUPS      Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z21
+	VFMADD231PS  Z20, Z21, Z6
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      64(AX), Z21
+	VFMADD231PS  Z20, Z21, Z7
+	VMOVUPS      Z7, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z21
+	VFMADD231PS  Z20, Z21, Z8
+	VMOVUPS      Z8, (AX)
+	VMOVUPS      64(AX), Z21
+	VFMADD231PS  Z20, Z21, Z9
+	VMOVUPS      Z9, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z21
+	VFMADD231PS  Z20, Z21, Z10
+	VMOVUPS      Z10, (AX)
+	VMOVUPS      64(AX), Z21
+	VFMADD231PS  Z20, Z21, Z11
+	VMOVUPS      Z11, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z21
+	VFMADD231PS  Z20, Z21, Z12
+	VMOVUPS      Z12, (AX)
+	VMOVUPS      64(AX), Z21
+	VFMADD231PS  Z20, Z21, Z13
+	VMOVUPS      Z13, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z21
+	VFMADD231PS  Z20, Z21, Z14
+	VMOVUPS      Z14, (AX)
+	VMOVUPS      64(AX), Z21
+	VFMADD231PS  Z20, Z21, Z15
+	VMOVUPS      Z15, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z21
+	VFMADD231PS  Z20, Z21, Z16
+	VMOVUPS      Z16, (AX)
+	VMOVUPS      64(AX), Z21
+	VFMADD231PS  Z20, Z21, Z17
+	VMOVUPS      Z17, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z21
+	VFMADD231PS  Z20, Z21, Z18
+	VMOVUPS      Z18, (AX)
+	VMOVUPS      64(AX), Z21
+	VFMADD231PS  Z20, Z21, Z19
+	VMOVUPS      Z19, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h10_tile
+	VZEROUPPER
+	RET
+
+h10_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h10_tile
+	VZEROUPPER
+	RET
+
+h10_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
 	KMOVW        BX, K2
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z20
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h10_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z20
+	VMULPS       Z20, Z0, Z0
+	VMULPS       Z20, Z1, Z1
+	VMULPS       Z20, Z2, Z2
+	VMULPS       Z20, Z3, Z3
+	VMULPS       Z20, Z4, Z4
+	VMULPS       Z20, Z5, Z5
+	VMULPS       Z20, Z6, Z6
+	VMULPS       Z20, Z7, Z7
+	VMULPS       Z20, Z8, Z8
+	VMULPS       Z20, Z9, Z9
+	VMULPS       Z20, Z10, Z10
+	VMULPS       Z20, Z11, Z11
+	VMULPS       Z20, Z12, Z12
+	VMULPS       Z20, Z13, Z13
+	VMULPS       Z20, Z14, Z14
+	VMULPS       Z20, Z15, Z15
+	VMULPS       Z20, Z16, Z16
+	VMULPS       Z20, Z17, Z17
+	VMULPS       Z20, Z18, Z18
+	VMULPS       Z20, Z19, Z19
+
+h10_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h10_masked_fresh
-	VBROADCASTSS beta+52(FP), Z21
-	VMOVUPS.Z    (AX), K1, Z22
-	VMULPS       Z20, Z0, Z0
-	VFMADD231PS  Z21, Z22, Z0
+	VBROADCASTSS beta+68(FP), Z20
+	VMOVUPS.Z    (AX), K1, Z21
+	VFMADD231PS  Z20, Z21, Z0
 	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z20, Z1, Z1
-	VFMADD231PS  Z21, Z0, Z1
+	VMOVUPS.Z    64(AX), K2, Z21
+	VFMADD231PS  Z20, Z21, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z20, Z2, Z2
-	VFMADD231PS  Z21, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z21
+	VFMADD231PS  Z20, Z21, Z2
 	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z20, Z3, Z3
-	VFMADD231PS  Z21, Z0, Z3
+	VMOVUPS.Z    64(AX), K2, Z21
+	VFMADD231PS  Z20, Z21, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z20, Z4, Z4
-	VFMADD231PS  Z21, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z21
+	VFMADD231PS  Z20, Z21, Z4
 	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z20, Z5, Z5
-	VFMADD231PS  Z21, Z0, Z5
+	VMOVUPS.Z    64(AX), K2, Z21
+	VFMADD231PS  Z20, Z21, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z20, Z6, Z6
-	VFMADD231PS  Z21, Z0, Z6
+	VMOVUPS.Z    (AX), K1, Z21
+	VFMADD231PS  Z20, Z21, Z6
 	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z20, Z7, Z7
-	VFMADD231PS  Z21, Z0, Z7
+	VMOVUPS.Z    64(AX), K2, Z21
+	VFMADD231PS  Z20, Z21, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z20, Z8, Z8
-	VFMADD231PS  Z21, Z0, Z8
+	VMOVUPS.Z    (AX), K1, Z21
+	VFMADD231PS  Z20, Z21, Z8
 	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z20, Z9, Z9
-	VFMADD231PS  Z21, Z0, Z9
+	VMOVUPS.Z    64(AX), K2, Z21
+	VFMADD231PS  Z20, Z21, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z20, Z10, Z10
-	VFMADD231PS  Z21, Z0, Z10
+	VMOVUPS.Z    (AX), K1, Z21
+	VFMADD231PS  Z20, Z21, Z10
 	VMOVUPS      Z10, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z20, Z11, Z11
-	VFMADD231PS  Z21, Z0, Z11
+	VMOVUPS.Z    64(AX), K2, Z21
+	VFMADD231PS  Z20, Z21, Z11
 	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z20, Z12, Z12
-	VFMADD231PS  Z21, Z0, Z12
+	VMOVUPS.Z    (AX), K1, Z21
+	VFMADD231PS  Z20, Z21, Z12
 	VMOVUPS      Z12, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z20, Z13, Z13
-	VFMADD231PS  Z21, Z0, Z13
+	VMOVUPS.Z    64(AX), K2, Z21
+	VFMADD231PS  Z20, Z21, Z13
 	VMOVUPS      Z13, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z20, Z14, Z14
-	VFMADD231PS  Z21, Z0, Z14
+	VMOVUPS.Z    (AX), K1, Z21
+	VFMADD231PS  Z20, Z21, Z14
 	VMOVUPS      Z14, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z20, Z15, Z15
-	VFMADD231PS  Z21, Z0, Z15
+	VMOVUPS.Z    64(AX), K2, Z21
+	VFMADD231PS  Z20, Z21, Z15
 	VMOVUPS      Z15, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z20, Z16, Z16
-	VFMADD231PS  Z21, Z0, Z16
+	VMOVUPS.Z    (AX), K1, Z21
+	VFMADD231PS  Z20, Z21, Z16
 	VMOVUPS      Z16, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z20, Z17, Z17
-	VFMADD231PS  Z21, Z0, Z17
+	VMOVUPS.Z    64(AX), K2, Z21
+	VFMADD231PS  Z20, Z21, Z17
 	VMOVUPS      Z17, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z20, Z18, Z18
-	VFMADD231PS  Z21, Z0, Z18
+	VMOVUPS.Z    (AX), K1, Z21
+	VFMADD231PS  Z20, Z21, Z18
 	VMOVUPS      Z18, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z20, Z19, Z19
-	VFMADD231PS  Z21, Z0, Z19
+	VMOVUPS.Z    64(AX), K2, Z21
+	VFMADD231PS  Z20, Z21, Z19
 	VMOVUPS      Z19, K2, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h10_tile
 	VZEROUPPER
 	RET
 
 h10_masked_fresh:
-	VMULPS  Z20, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
-	VMULPS  Z20, Z1, Z1
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z20, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
-	VMULPS  Z20, Z3, Z3
 	VMOVUPS Z3, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z20, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
-	VMULPS  Z20, Z5, Z5
 	VMOVUPS Z5, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z20, Z6, Z6
 	VMOVUPS Z6, K1, (AX)
-	VMULPS  Z20, Z7, Z7
 	VMOVUPS Z7, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z20, Z8, Z8
 	VMOVUPS Z8, K1, (AX)
-	VMULPS  Z20, Z9, Z9
 	VMOVUPS Z9, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z20, Z10, Z10
 	VMOVUPS Z10, K1, (AX)
-	VMULPS  Z20, Z11, Z11
 	VMOVUPS Z11, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z20, Z12, Z12
 	VMOVUPS Z12, K1, (AX)
-	VMULPS  Z20, Z13, Z13
 	VMOVUPS Z13, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z20, Z14, Z14
 	VMOVUPS Z14, K1, (AX)
-	VMULPS  Z20, Z15, Z15
 	VMOVUPS Z15, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z20, Z16, Z16
 	VMOVUPS Z16, K1, (AX)
-	VMULPS  Z20, Z17, Z17
 	VMOVUPS Z17, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z20, Z18, Z18
 	VMOVUPS Z18, K1, (AX)
-	VMULPS  Z20, Z19, Z19
 	VMOVUPS Z19, K2, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h10_tile
 	VZEROUPPER
 	RET
 
 h11:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h11_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -12782,185 +18121,343 @@ h11_step_one:
 	JNZ          h11_step_one
 
 h11_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x20
+	JL           h11_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h11_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z22
+	VMULPS       Z22, Z0, Z0
+	VMULPS       Z22, Z1, Z1
+	VMULPS       Z22, Z2, Z2
+	VMULPS       Z22, Z3, Z3
+	VMULPS       Z22, Z4, Z4
+	VMULPS       Z22, Z5, Z5
+	VMULPS       Z22, Z6, Z6
+	VMULPS       Z22, Z7, Z7
+	VMULPS       Z22, Z8, Z8
+	VMULPS       Z22, Z9, Z9
+	VMULPS       Z22, Z10, Z10
+	VMULPS       Z22, Z11, Z11
+	VMULPS       Z22, Z12, Z12
+	VMULPS       Z22, Z13, Z13
+	VMULPS       Z22, Z14, Z14
+	VMULPS       Z22, Z15, Z15
+	VMULPS       Z22, Z16, Z16
+	VMULPS       Z22, Z17, Z17
+	VMULPS       Z22, Z18, Z18
+	VMULPS       Z22, Z19, Z19
+	VMULPS       Z22, Z20, Z20
+	VMULPS       Z22, Z21, Z21
+
+h11_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h11_whole_fresh
+	VBROADCASTSS beta+68(FP), Z22
+	VMOVUPS      (AX), Z23
+	VFMADD231PS  Z22, Z23, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z23
+	VFMADD231PS  Z22, Z23, Z1
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z23
+	VFMADD231PS  Z22, Z23, Z2
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      64(AX), Z23
+	VFMADD231PS  Z22, Z23, Z3
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z23
+	VFMADD231PS  Z22, Z23, Z4
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      64(AX), Z23
+	VFMADD231PS  Z22, Z23, Z5
+	VMOVUPS      Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z23
+	VFMADD231PS  Z22, Z23, Z6
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      64(AX), Z23
+	VFMADD231PS  Z22, Z23, Z7
+	VMOVUPS      Z7, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z23
+	VFMADD231PS  Z22, Z23, Z8
+	VMOVUPS      Z8, (AX)
+	VMOVUPS      64(AX), Z23
+	VFMADD231PS  Z22, Z23, Z9
+	VMOVUPS      Z9, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z23
+	VFMADD231PS  Z22, Z23, Z10
+	VMOVUPS      Z10, (AX)
+	VMOVUPS      64(AX), Z23
+	VFMADD231PS  Z22, Z23, Z11
+	VMOVUPS      Z11, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z23
+	VFMADD231PS  Z22, Z23, Z12
+	VMOVUPS      Z12, (AX)
+	VMOVUPS      64(AX), Z23
+	VFMADD231PS  Z22, Z23, Z13
+	VMOVUPS      Z13, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z23
+	VFMADD231PS  Z22, Z23, Z14
+	VMOVUPS      Z14, (AX)
+	VMOVUPS      64(AX), Z23
+	VFMADD231PS  Z22, Z23, Z15
+	VMOVUPS      Z15, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z23
+	VFMADD231PS  Z22, Z23, Z16
+	VMOVUPS      Z16, (AX)
+	VMOVUPS      64(AX), Z23
+	VFMADD231PS  Z22, Z23, Z17
+	VMOVUPS      Z17, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z23
+	VFMADD231PS  Z22, Z23, Z18
+	VMOVUPS      Z18, (AX)
+	VMOVUPS      64(AX), Z23
+	VFMADD231PS  Z22, Z23, Z19
+	VMOVUPS      Z19, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z23
+	VFMADD231PS  Z22, Z23, Z20
+	VMOVUPS      Z20, (AX)
+	VMOVUPS      64(AX), Z23
+	VFMADD231PS  Z22, Z23, Z21
+	VMOVUPS      Z21, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h11_tile
+	VZEROUPPER
+	RET
+
+h11_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z20, (AX)
+	VMOVUPS Z21, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h11_tile
+	VZEROUPPER
+	RET
+
+h11_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
 	KMOVW        BX, K2
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z22
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h11_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z22
+	VMULPS       Z22, Z0, Z0
+	VMULPS       Z22, Z1, Z1
+	VMULPS       Z22, Z2, Z2
+	VMULPS       Z22, Z3, Z3
+	VMULPS       Z22, Z4, Z4
+	VMULPS       Z22, Z5, Z5
+	VMULPS       Z22, Z6, Z6
+	VMULPS       Z22, Z7, Z7
+	VMULPS       Z22, Z8, Z8
+	VMULPS       Z22, Z9, Z9
+	VMULPS       Z22, Z10, Z10
+	VMULPS       Z22, Z11, Z11
+	VMULPS       Z22, Z12, Z12
+	VMULPS       Z22, Z13, Z13
+	VMULPS       Z22, Z14, Z14
+	VMULPS       Z22, Z15, Z15
+	VMULPS       Z22, Z16, Z16
+	VMULPS       Z22, Z17, Z17
+	VMULPS       Z22, Z18, Z18
+	VMULPS       Z22, Z19, Z19
+	VMULPS       Z22, Z20, Z20
+	VMULPS       Z22, Z21, Z21
+
+h11_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h11_masked_fresh
-	VBROADCASTSS beta+52(FP), Z23
-	VMOVUPS.Z    (AX), K1, Z24
-	VMULPS       Z22, Z0, Z0
-	VFMADD231PS  Z23, Z24, Z0
+	VBROADCASTSS beta+68(FP), Z22
+	VMOVUPS.Z    (AX), K1, Z23
+	VFMADD231PS  Z22, Z23, Z0
 	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z22, Z1, Z1
-	VFMADD231PS  Z23, Z0, Z1
+	VMOVUPS.Z    64(AX), K2, Z23
+	VFMADD231PS  Z22, Z23, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z22, Z2, Z2
-	VFMADD231PS  Z23, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z23
+	VFMADD231PS  Z22, Z23, Z2
 	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z22, Z3, Z3
-	VFMADD231PS  Z23, Z0, Z3
+	VMOVUPS.Z    64(AX), K2, Z23
+	VFMADD231PS  Z22, Z23, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z22, Z4, Z4
-	VFMADD231PS  Z23, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z23
+	VFMADD231PS  Z22, Z23, Z4
 	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z22, Z5, Z5
-	VFMADD231PS  Z23, Z0, Z5
+	VMOVUPS.Z    64(AX), K2, Z23
+	VFMADD231PS  Z22, Z23, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z22, Z6, Z6
-	VFMADD231PS  Z23, Z0, Z6
+	VMOVUPS.Z    (AX), K1, Z23
+	VFMADD231PS  Z22, Z23, Z6
 	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z22, Z7, Z7
-	VFMADD231PS  Z23, Z0, Z7
+	VMOVUPS.Z    64(AX), K2, Z23
+	VFMADD231PS  Z22, Z23, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z22, Z8, Z8
-	VFMADD231PS  Z23, Z0, Z8
+	VMOVUPS.Z    (AX), K1, Z23
+	VFMADD231PS  Z22, Z23, Z8
 	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z22, Z9, Z9
-	VFMADD231PS  Z23, Z0, Z9
+	VMOVUPS.Z    64(AX), K2, Z23
+	VFMADD231PS  Z22, Z23, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z22, Z10, Z10
-	VFMADD231PS  Z23, Z0, Z10
+	VMOVUPS.Z    (AX), K1, Z23
+	VFMADD231PS  Z22, Z23, Z10
 	VMOVUPS      Z10, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z22, Z11, Z11
-	VFMADD231PS  Z23, Z0, Z11
+	VMOVUPS.Z    64(AX), K2, Z23
+	VFMADD231PS  Z22, Z23, Z11
 	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z22, Z12, Z12
-	VFMADD231PS  Z23, Z0, Z12
+	VMOVUPS.Z    (AX), K1, Z23
+	VFMADD231PS  Z22, Z23, Z12
 	VMOVUPS      Z12, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z22, Z13, Z13
-	VFMADD231PS  Z23, Z0, Z13
+	VMOVUPS.Z    64(AX), K2, Z23
+	VFMADD231PS  Z22, Z23, Z13
 	VMOVUPS      Z13, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z22, Z14, Z14
-	VFMADD231PS  Z23, Z0, Z14
+	VMOVUPS.Z    (AX), K1, Z23
+	VFMADD231PS  Z22, Z23, Z14
 	VMOVUPS      Z14, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z22, Z15, Z15
-	VFMADD231PS  Z23, Z0, Z15
+	VMOVUPS.Z    64(AX), K2, Z23
+	VFMADD231PS  Z22, Z23, Z15
 	VMOVUPS      Z15, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z22, Z16, Z16
-	VFMADD231PS  Z23, Z0, Z16
+	VMOVUPS.Z    (AX), K1, Z23
+	VFMADD231PS  Z22, Z23, Z16
 	VMOVUPS      Z16, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z22, Z17, Z17
-	VFMADD231PS  Z23, Z0, Z17
+	VMOVUPS.Z    64(AX), K2, Z23
+	VFMADD231PS  Z22, Z23, Z17
 	VMOVUPS      Z17, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z22, Z18, Z18
-	VFMADD231PS  Z23, Z0, Z18
+	VMOVUPS.Z    (AX), K1, Z23
+	VFMADD231PS  Z22, Z23, Z18
 	VMOVUPS      Z18, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z22, Z19, Z19
-	VFMADD231PS  Z23, Z0, Z19
+	VMOVUPS.Z    64(AX), K2, Z23
+	VFMADD231PS  Z22, Z23, Z19
 	VMOVUPS      Z19, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z22, Z20, Z20
-	VFMADD231PS  Z23, Z0, Z20
+	VMOVUPS.Z    (AX), K1, Z23
+	VFMADD231PS  Z22, Z23, Z20
 	VMOVUPS      Z20, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z22, Z21, Z21
-	VFMADD231PS  Z23, Z0, Z21
+	VMOVUPS.Z    64(AX), K2, Z23
+	VFMADD231PS  Z22, Z23, Z21
 	VMOVUPS      Z21, K2, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h11_tile
 	VZEROUPPER
 	RET
 
 h11_masked_fresh:
-	VMULPS  Z22, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
-	VMULPS  Z22, Z1, Z1
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z22, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
-	VMULPS  Z22, Z3, Z3
 	VMOVUPS Z3, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z22, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
-	VMULPS  Z22, Z5, Z5
 	VMOVUPS Z5, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z22, Z6, Z6
 	VMOVUPS Z6, K1, (AX)
-	VMULPS  Z22, Z7, Z7
 	VMOVUPS Z7, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z22, Z8, Z8
 	VMOVUPS Z8, K1, (AX)
-	VMULPS  Z22, Z9, Z9
 	VMOVUPS Z9, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z22, Z10, Z10
 	VMOVUPS Z10, K1, (AX)
-	VMULPS  Z22, Z11, Z11
 	VMOVUPS Z11, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z22, Z12, Z12
 	VMOVUPS Z12, K1, (AX)
-	VMULPS  Z22, Z13, Z13
 	VMOVUPS Z13, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z22, Z14, Z14
 	VMOVUPS Z14, K1, (AX)
-	VMULPS  Z22, Z15, Z15
 	VMOVUPS Z15, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z22, Z16, Z16
 	VMOVUPS Z16, K1, (AX)
-	VMULPS  Z22, Z17, Z17
 	VMOVUPS Z17, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z22, Z18, Z18
 	VMOVUPS Z18, K1, (AX)
-	VMULPS  Z22, Z19, Z19
 	VMOVUPS Z19, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z22, Z20, Z20
 	VMOVUPS Z20, K1, (AX)
-	VMULPS  Z22, Z21, Z21
 	VMOVUPS Z21, K2, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h11_tile
 	VZEROUPPER
 	RET
 
 h12:
-	MOVQ   a+16(FP), AX
-	MOVQ   stepA+24(FP), CX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+h12_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -13200,225 +18697,394 @@ h12_step_one:
 	JNZ          h12_step_one
 
 h12_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x20
+	JL           h12_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h12_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z24
+	VMULPS       Z24, Z0, Z0
+	VMULPS       Z24, Z1, Z1
+	VMULPS       Z24, Z2, Z2
+	VMULPS       Z24, Z3, Z3
+	VMULPS       Z24, Z4, Z4
+	VMULPS       Z24, Z5, Z5
+	VMULPS       Z24, Z6, Z6
+	VMULPS       Z24, Z7, Z7
+	VMULPS       Z24, Z8, Z8
+	VMULPS       Z24, Z9, Z9
+	VMULPS       Z24, Z10, Z10
+	VMULPS       Z24, Z11, Z11
+	VMULPS       Z24, Z12, Z12
+	VMULPS       Z24, Z13, Z13
+	VMULPS       Z24, Z14, Z14
+	VMULPS       Z24, Z15, Z15
+	VMULPS       Z24, Z16, Z16
+	VMULPS       Z24, Z17, Z17
+	VMULPS       Z24, Z18, Z18
+	VMULPS       Z24, Z19, Z19
+	VMULPS       Z24, Z20, Z20
+	VMULPS       Z24, Z21, Z21
+	VMULPS       Z24, Z22, Z22
+	VMULPS       Z24, Z23, Z23
+
+h12_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h12_whole_fresh
+	VBROADCASTSS beta+68(FP), Z24
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z1
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z2
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z3
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z4
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z5
+	VMOVUPS      Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z6
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z7
+	VMOVUPS      Z7, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z8
+	VMOVUPS      Z8, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z9
+	VMOVUPS      Z9, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z10
+	VMOVUPS      Z10, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z11
+	VMOVUPS      Z11, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z12
+	VMOVUPS      Z12, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z13
+	VMOVUPS      Z13, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z14
+	VMOVUPS      Z14, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z15
+	VMOVUPS      Z15, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z16
+	VMOVUPS      Z16, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z17
+	VMOVUPS      Z17, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z18
+	VMOVUPS      Z18, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z19
+	VMOVUPS      Z19, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z20
+	VMOVUPS      Z20, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z21
+	VMOVUPS      Z21, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z22
+	VMOVUPS      Z22, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z23
+	VMOVUPS      Z23, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h12_tile
+	VZEROUPPER
+	RET
+
+h12_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z20, (AX)
+	VMOVUPS Z21, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z22, (AX)
+	VMOVUPS Z23, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h12_tile
+	VZEROUPPER
+	RET
+
+h12_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
 	KMOVW        BX, K2
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z24
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h12_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z24
+	VMULPS       Z24, Z0, Z0
+	VMULPS       Z24, Z1, Z1
+	VMULPS       Z24, Z2, Z2
+	VMULPS       Z24, Z3, Z3
+	VMULPS       Z24, Z4, Z4
+	VMULPS       Z24, Z5, Z5
+	VMULPS       Z24, Z6, Z6
+	VMULPS       Z24, Z7, Z7
+	VMULPS       Z24, Z8, Z8
+	VMULPS       Z24, Z9, Z9
+	VMULPS       Z24, Z10, Z10
+	VMULPS       Z24, Z11, Z11
+	VMULPS       Z24, Z12, Z12
+	VMULPS       Z24, Z13, Z13
+	VMULPS       Z24, Z14, Z14
+	VMULPS       Z24, Z15, Z15
+	VMULPS       Z24, Z16, Z16
+	VMULPS       Z24, Z17, Z17
+	VMULPS       Z24, Z18, Z18
+	VMULPS       Z24, Z19, Z19
+	VMULPS       Z24, Z20, Z20
+	VMULPS       Z24, Z21, Z21
+	VMULPS       Z24, Z22, Z22
+	VMULPS       Z24, Z23, Z23
+
+h12_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h12_masked_fresh
-	VBROADCASTSS beta+52(FP), Z25
-	VMOVUPS.Z    (AX), K1, Z26
-	VMULPS       Z24, Z0, Z0
-	VFMADD231PS  Z25, Z26, Z0
+	VBROADCASTSS beta+68(FP), Z24
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z0
 	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z24, Z1, Z1
-	VFMADD231PS  Z25, Z0, Z1
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z24, Z2, Z2
-	VFMADD231PS  Z25, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z2
 	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z24, Z3, Z3
-	VFMADD231PS  Z25, Z0, Z3
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z24, Z4, Z4
-	VFMADD231PS  Z25, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z4
 	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z24, Z5, Z5
-	VFMADD231PS  Z25, Z0, Z5
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z24, Z6, Z6
-	VFMADD231PS  Z25, Z0, Z6
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z6
 	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z24, Z7, Z7
-	VFMADD231PS  Z25, Z0, Z7
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z24, Z8, Z8
-	VFMADD231PS  Z25, Z0, Z8
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z8
 	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z24, Z9, Z9
-	VFMADD231PS  Z25, Z0, Z9
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z24, Z10, Z10
-	VFMADD231PS  Z25, Z0, Z10
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z10
 	VMOVUPS      Z10, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z24, Z11, Z11
-	VFMADD231PS  Z25, Z0, Z11
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z11
 	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z24, Z12, Z12
-	VFMADD231PS  Z25, Z0, Z12
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z12
 	VMOVUPS      Z12, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z24, Z13, Z13
-	VFMADD231PS  Z25, Z0, Z13
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z13
 	VMOVUPS      Z13, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z24, Z14, Z14
-	VFMADD231PS  Z25, Z0, Z14
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z14
 	VMOVUPS      Z14, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z24, Z15, Z15
-	VFMADD231PS  Z25, Z0, Z15
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z15
 	VMOVUPS      Z15, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z24, Z16, Z16
-	VFMADD231PS  Z25, Z0, Z16
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z16
 	VMOVUPS      Z16, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z24, Z17, Z17
-	VFMADD231PS  Z25, Z0, Z17
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z17
 	VMOVUPS      Z17, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z24, Z18, Z18
-	VFMADD231PS  Z25, Z0, Z18
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z18
 	VMOVUPS      Z18, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z24, Z19, Z19
-	VFMADD231PS  Z25, Z0, Z19
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z19
 	VMOVUPS      Z19, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z24, Z20, Z20
-	VFMADD231PS  Z25, Z0, Z20
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z20
 	VMOVUPS      Z20, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z24, Z21, Z21
-	VFMADD231PS  Z25, Z0, Z21
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z21
 	VMOVUPS      Z21, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z24, Z22, Z22
-	VFMADD231PS  Z25, Z0, Z22
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z22
 	VMOVUPS      Z22, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z24, Z23, Z23
-	VFMADD231PS  Z25, Z0, Z23
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z23
 	VMOVUPS      Z23, K2, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h12_tile
 	VZEROUPPER
 	RET
 
 h12_masked_fresh:
-	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
-	VMULPS  Z24, Z1, Z1
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z24, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
-	VMULPS  Z24, Z3, Z3
 	VMOVUPS Z3, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z24, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
-	VMULPS  Z24, Z5, Z5
 	VMOVUPS Z5, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z24, Z6, Z6
 	VMOVUPS Z6, K1, (AX)
-	VMULPS  Z24, Z7, Z7
 	VMOVUPS Z7, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z24, Z8, Z8
 	VMOVUPS Z8, K1, (AX)
-	VMULPS  Z24, Z9, Z9
 	VMOVUPS Z9, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z24, Z10, Z10
 	VMOVUPS Z10, K1, (AX)
-	VMULPS  Z24, Z11, Z11
 	VMOVUPS Z11, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z24, Z12, Z12
 	VMOVUPS Z12, K1, (AX)
-	VMULPS  Z24, Z13, Z13
 	VMOVUPS Z13, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z24, Z14, Z14
 	VMOVUPS Z14, K1, (AX)
-	VMULPS  Z24, Z15, Z15
 	VMOVUPS Z15, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z24, Z16, Z16
 	VMOVUPS Z16, K1, (AX)
-	VMULPS  Z24, Z17, Z17
 	VMOVUPS Z17, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z24, Z18, Z18
 	VMOVUPS Z18, K1, (AX)
-	VMULPS  Z24, Z19, Z19
 	VMOVUPS Z19, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z24, Z20, Z20
 	VMOVUPS Z20, K1, (AX)
-	VMULPS  Z24, Z21, Z21
 	VMOVUPS Z21, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z24, Z22, Z22
 	VMOVUPS Z22, K1, (AX)
-	VMULPS  Z24, Z23, Z23
 	VMOVUPS Z23, K2, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h12_tile
 	VZEROUPPER
 	RET
 
-// func tile32RowsAVX512(height int, k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+// func tile32RowsAVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·tile32RowsAVX512(SB), NOSPLIT, $0-80
-	MOVQ   height+0(FP), AX
-	CMPQ   AX, $0x0c
-	JEQ    h12
-	CMPQ   AX, $0x0b
-	JEQ    h11
-	CMPQ   AX, $0x0a
-	JEQ    h10
-	CMPQ   AX, $0x09
-	JEQ    h9
-	CMPQ   AX, $0x08
-	JEQ    h8
-	CMPQ   AX, $0x07
-	JEQ    h7
-	CMPQ   AX, $0x06
-	JEQ    h6
-	CMPQ   AX, $0x05
-	JEQ    h5
-	CMPQ   AX, $0x04
-	JEQ    h4
-	CMPQ   AX, $0x03
-	JEQ    h3
-	CMPQ   AX, $0x02
-	JEQ    h2
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+TEXT ·tile32RowsAVX512(SB), NOSPLIT, $0-96
+	MOVQ height+0(FP), AX
+	CMPQ AX, $0x0c
+	JEQ  h12
+	CMPQ AX, $0x0b
+	JEQ  h11
+	CMPQ AX, $0x0a
+	JEQ  h10
+	CMPQ AX, $0x09
+	JEQ  h9
+	CMPQ AX, $0x08
+	JEQ  h8
+	CMPQ AX, $0x07
+	JEQ  h7
+	CMPQ AX, $0x06
+	JEQ  h6
+	CMPQ AX, $0x05
+	JEQ  h5
+	CMPQ AX, $0x04
+	JEQ  h4
+	CMPQ AX, $0x03
+	JEQ  h3
+	CMPQ AX, $0x02
+	JEQ  h2
+
+h1_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), AX
-	MOVQ   k+8(FP), AX
-	MOVQ   b+32(FP), DX
-	MOVQ   stepB+40(FP), BX
+	MOVQ   k+16(FP), AX
+	MOVQ   b+48(FP), DX
+	MOVQ   stepB+56(FP), BX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 
@@ -13468,46 +19134,104 @@ h1_step_one:
 	JNZ          h1_step_one
 
 h1_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), CX
-	MOVQ         $-1, DX
-	BZHIQ        CX, DX, DX
-	KMOVW        DX, K1
-	SHRQ         $0x10, DX
-	KMOVW        DX, K2
-	SHRQ         $0x10, DX
-	VBROADCASTSS alpha+48(FP), Z2
-	MOVL         beta+52(FP), CX
-	ADDL         CX, CX
-	JZ           h1_masked_fresh
-	VBROADCASTSS beta+52(FP), Z3
-	VMOVUPS.Z    (AX), K1, Z4
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x20
+	JL           h1_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h1_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z2
 	VMULPS       Z2, Z0, Z0
-	VFMADD231PS  Z3, Z4, Z0
-	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
 	VMULPS       Z2, Z1, Z1
-	VFMADD231PS  Z3, Z0, Z1
+
+h1_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h1_whole_fresh
+	VBROADCASTSS beta+68(FP), Z2
+	VMOVUPS      (AX), Z3
+	VFMADD231PS  Z2, Z3, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z3
+	VFMADD231PS  Z2, Z3, Z1
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h1_tile
+	VZEROUPPER
+	RET
+
+h1_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h1_tile
+	VZEROUPPER
+	RET
+
+h1_part:
+	MOVQ         $-1, BX
+	BZHIQ        DX, BX, BX
+	KMOVW        BX, K1
+	SHRQ         $0x10, BX
+	KMOVW        BX, K2
+	SHRQ         $0x10, BX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h1_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z2
+	VMULPS       Z2, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+
+h1_masked_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h1_masked_fresh
+	VBROADCASTSS beta+68(FP), Z2
+	VMOVUPS.Z    (AX), K1, Z3
+	VFMADD231PS  Z2, Z3, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z3
+	VFMADD231PS  Z2, Z3, Z1
 	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h1_tile
 	VZEROUPPER
 	RET
 
 h1_masked_fresh:
-	VMULPS  Z2, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
-	VMULPS  Z2, Z1, Z1
 	VMOVUPS Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h1_tile
 	VZEROUPPER
 	RET
 
 h2:
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+h2_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), DX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -13574,60 +19298,128 @@ h2_step_one:
 	JNZ          h2_step_one
 
 h2_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x20
+	JL           h2_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h2_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z4
+	VMULPS       Z4, Z0, Z0
+	VMULPS       Z4, Z1, Z1
+	VMULPS       Z4, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+
+h2_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h2_whole_fresh
+	VBROADCASTSS beta+68(FP), Z4
+	VMOVUPS      (AX), Z5
+	VFMADD231PS  Z4, Z5, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z5
+	VFMADD231PS  Z4, Z5, Z1
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z5
+	VFMADD231PS  Z4, Z5, Z2
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      64(AX), Z5
+	VFMADD231PS  Z4, Z5, Z3
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h2_tile
+	VZEROUPPER
+	RET
+
+h2_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h2_tile
+	VZEROUPPER
+	RET
+
+h2_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
 	KMOVW        BX, K2
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z4
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h2_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z4
+	VMULPS       Z4, Z0, Z0
+	VMULPS       Z4, Z1, Z1
+	VMULPS       Z4, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+
+h2_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h2_masked_fresh
-	VBROADCASTSS beta+52(FP), Z5
-	VMOVUPS.Z    (AX), K1, Z6
-	VMULPS       Z4, Z0, Z0
-	VFMADD231PS  Z5, Z6, Z0
+	VBROADCASTSS beta+68(FP), Z4
+	VMOVUPS.Z    (AX), K1, Z5
+	VFMADD231PS  Z4, Z5, Z0
 	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z4, Z1, Z1
-	VFMADD231PS  Z5, Z0, Z1
+	VMOVUPS.Z    64(AX), K2, Z5
+	VFMADD231PS  Z4, Z5, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z4, Z2, Z2
-	VFMADD231PS  Z5, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z5
+	VFMADD231PS  Z4, Z5, Z2
 	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z4, Z3, Z3
-	VFMADD231PS  Z5, Z0, Z3
+	VMOVUPS.Z    64(AX), K2, Z5
+	VFMADD231PS  Z4, Z5, Z3
 	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h2_tile
 	VZEROUPPER
 	RET
 
 h2_masked_fresh:
-	VMULPS  Z4, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
-	VMULPS  Z4, Z1, Z1
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z4, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
-	VMULPS  Z4, Z3, Z3
 	VMOVUPS Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h2_tile
 	VZEROUPPER
 	RET
 
 h3:
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+h3_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), DX
-	MOVQ   k+8(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   stepB+40(FP), SI
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -13711,75 +19503,153 @@ h3_step_one:
 	JNZ          h3_step_one
 
 h3_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x20
+	JL           h3_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h3_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z6
+	VMULPS       Z6, Z0, Z0
+	VMULPS       Z6, Z1, Z1
+	VMULPS       Z6, Z2, Z2
+	VMULPS       Z6, Z3, Z3
+	VMULPS       Z6, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+
+h3_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h3_whole_fresh
+	VBROADCASTSS beta+68(FP), Z6
+	VMOVUPS      (AX), Z7
+	VFMADD231PS  Z6, Z7, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z7
+	VFMADD231PS  Z6, Z7, Z1
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z7
+	VFMADD231PS  Z6, Z7, Z2
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      64(AX), Z7
+	VFMADD231PS  Z6, Z7, Z3
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z7
+	VFMADD231PS  Z6, Z7, Z4
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      64(AX), Z7
+	VFMADD231PS  Z6, Z7, Z5
+	VMOVUPS      Z5, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h3_tile
+	VZEROUPPER
+	RET
+
+h3_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h3_tile
+	VZEROUPPER
+	RET
+
+h3_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
 	KMOVW        BX, K2
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z6
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h3_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z6
+	VMULPS       Z6, Z0, Z0
+	VMULPS       Z6, Z1, Z1
+	VMULPS       Z6, Z2, Z2
+	VMULPS       Z6, Z3, Z3
+	VMULPS       Z6, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+
+h3_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h3_masked_fresh
-	VBROADCASTSS beta+52(FP), Z7
-	VMOVUPS.Z    (AX), K1, Z8
-	VMULPS       Z6, Z0, Z0
-	VFMADD231PS  Z7, Z8, Z0
+	VBROADCASTSS beta+68(FP), Z6
+	VMOVUPS.Z    (AX), K1, Z7
+	VFMADD231PS  Z6, Z7, Z0
 	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z6, Z1, Z1
-	VFMADD231PS  Z7, Z0, Z1
+	VMOVUPS.Z    64(AX), K2, Z7
+	VFMADD231PS  Z6, Z7, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z6, Z2, Z2
-	VFMADD231PS  Z7, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z7
+	VFMADD231PS  Z6, Z7, Z2
 	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z6, Z3, Z3
-	VFMADD231PS  Z7, Z0, Z3
+	VMOVUPS.Z    64(AX), K2, Z7
+	VFMADD231PS  Z6, Z7, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z6, Z4, Z4
-	VFMADD231PS  Z7, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z7
+	VFMADD231PS  Z6, Z7, Z4
 	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z6, Z5, Z5
-	VFMADD231PS  Z7, Z0, Z5
+	VMOVUPS.Z    64(AX), K2, Z7
+	VFMADD231PS  Z6, Z7, Z5
 	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h3_tile
 	VZEROUPPER
 	RET
 
 h3_masked_fresh:
-	VMULPS  Z6, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
-	VMULPS  Z6, Z1, Z1
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z6, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
-	VMULPS  Z6, Z3, Z3
 	VMOVUPS Z3, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z6, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
-	VMULPS  Z6, Z5, Z5
 	VMOVUPS Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h3_tile
 	VZEROUPPER
 	RET
 
 h4:
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+h4_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), DX
 	LEAQ   (CX)(DX*1), DX
-	MOVQ   k+8(FP), BX
-	MOVQ   b+32(FP), SI
-	MOVQ   stepB+40(FP), DI
+	MOVQ   k+16(FP), BX
+	MOVQ   b+48(FP), SI
+	MOVQ   stepB+56(FP), DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -13882,89 +19752,177 @@ h4_step_one:
 	JNZ          h4_step_one
 
 h4_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x20
+	JL           h4_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h4_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z8
+	VMULPS       Z8, Z0, Z0
+	VMULPS       Z8, Z1, Z1
+	VMULPS       Z8, Z2, Z2
+	VMULPS       Z8, Z3, Z3
+	VMULPS       Z8, Z4, Z4
+	VMULPS       Z8, Z5, Z5
+	VMULPS       Z8, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+
+h4_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h4_whole_fresh
+	VBROADCASTSS beta+68(FP), Z8
+	VMOVUPS      (AX), Z9
+	VFMADD231PS  Z8, Z9, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z9
+	VFMADD231PS  Z8, Z9, Z1
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z9
+	VFMADD231PS  Z8, Z9, Z2
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      64(AX), Z9
+	VFMADD231PS  Z8, Z9, Z3
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z9
+	VFMADD231PS  Z8, Z9, Z4
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      64(AX), Z9
+	VFMADD231PS  Z8, Z9, Z5
+	VMOVUPS      Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z9
+	VFMADD231PS  Z8, Z9, Z6
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      64(AX), Z9
+	VFMADD231PS  Z8, Z9, Z7
+	VMOVUPS      Z7, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h4_tile
+	VZEROUPPER
+	RET
+
+h4_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h4_tile
+	VZEROUPPER
+	RET
+
+h4_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
 	KMOVW        BX, K2
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z8
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h4_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z8
+	VMULPS       Z8, Z0, Z0
+	VMULPS       Z8, Z1, Z1
+	VMULPS       Z8, Z2, Z2
+	VMULPS       Z8, Z3, Z3
+	VMULPS       Z8, Z4, Z4
+	VMULPS       Z8, Z5, Z5
+	VMULPS       Z8, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+
+h4_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h4_masked_fresh
-	VBROADCASTSS beta+52(FP), Z9
-	VMOVUPS.Z    (AX), K1, Z10
-	VMULPS       Z8, Z0, Z0
-	VFMADD231PS  Z9, Z10, Z0
+	VBROADCASTSS beta+68(FP), Z8
+	VMOVUPS.Z    (AX), K1, Z9
+	VFMADD231PS  Z8, Z9, Z0
 	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z8, Z1, Z1
-	VFMADD231PS  Z9, Z0, Z1
+	VMOVUPS.Z    64(AX), K2, Z9
+	VFMADD231PS  Z8, Z9, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z8, Z2, Z2
-	VFMADD231PS  Z9, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z9
+	VFMADD231PS  Z8, Z9, Z2
 	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z8, Z3, Z3
-	VFMADD231PS  Z9, Z0, Z3
+	VMOVUPS.Z    64(AX), K2, Z9
+	VFMADD231PS  Z8, Z9, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z8, Z4, Z4
-	VFMADD231PS  Z9, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z9
+	VFMADD231PS  Z8, Z9, Z4
 	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z8, Z5, Z5
-	VFMADD231PS  Z9, Z0, Z5
+	VMOVUPS.Z    64(AX), K2, Z9
+	VFMADD231PS  Z8, Z9, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z8, Z6, Z6
-	VFMADD231PS  Z9, Z0, Z6
+	VMOVUPS.Z    (AX), K1, Z9
+	VFMADD231PS  Z8, Z9, Z6
 	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z8, Z7, Z7
-	VFMADD231PS  Z9, Z0, Z7
+	VMOVUPS.Z    64(AX), K2, Z9
+	VFMADD231PS  Z8, Z9, Z7
 	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h4_tile
 	VZEROUPPER
 	RET
 
 h4_masked_fresh:
-	VMULPS  Z8, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
-	VMULPS  Z8, Z1, Z1
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z8, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
-	VMULPS  Z8, Z3, Z3
 	VMOVUPS Z3, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z8, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
-	VMULPS  Z8, Z5, Z5
 	VMOVUPS Z5, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z8, Z6, Z6
 	VMOVUPS Z6, K1, (AX)
-	VMULPS  Z8, Z7, Z7
 	VMOVUPS Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h4_tile
 	VZEROUPPER
 	RET
 
 h5:
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+h5_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), DX
 	LEAQ   (CX)(DX*1), DX
-	MOVQ   k+8(FP), BX
-	MOVQ   b+32(FP), SI
-	MOVQ   stepB+40(FP), DI
+	MOVQ   k+16(FP), BX
+	MOVQ   b+48(FP), SI
+	MOVQ   stepB+56(FP), DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -14084,103 +20042,201 @@ h5_step_one:
 	JNZ          h5_step_one
 
 h5_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x20
+	JL           h5_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h5_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z10
+	VMULPS       Z10, Z0, Z0
+	VMULPS       Z10, Z1, Z1
+	VMULPS       Z10, Z2, Z2
+	VMULPS       Z10, Z3, Z3
+	VMULPS       Z10, Z4, Z4
+	VMULPS       Z10, Z5, Z5
+	VMULPS       Z10, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VMULPS       Z10, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+
+h5_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h5_whole_fresh
+	VBROADCASTSS beta+68(FP), Z10
+	VMOVUPS      (AX), Z11
+	VFMADD231PS  Z10, Z11, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z11
+	VFMADD231PS  Z10, Z11, Z1
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z11
+	VFMADD231PS  Z10, Z11, Z2
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      64(AX), Z11
+	VFMADD231PS  Z10, Z11, Z3
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z11
+	VFMADD231PS  Z10, Z11, Z4
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      64(AX), Z11
+	VFMADD231PS  Z10, Z11, Z5
+	VMOVUPS      Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z11
+	VFMADD231PS  Z10, Z11, Z6
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      64(AX), Z11
+	VFMADD231PS  Z10, Z11, Z7
+	VMOVUPS      Z7, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z11
+	VFMADD231PS  Z10, Z11, Z8
+	VMOVUPS      Z8, (AX)
+	VMOVUPS      64(AX), Z11
+	VFMADD231PS  Z10, Z11, Z9
+	VMOVUPS      Z9, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h5_tile
+	VZEROUPPER
+	RET
+
+h5_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h5_tile
+	VZEROUPPER
+	RET
+
+h5_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
 	KMOVW        BX, K2
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z10
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h5_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z10
+	VMULPS       Z10, Z0, Z0
+	VMULPS       Z10, Z1, Z1
+	VMULPS       Z10, Z2, Z2
+	VMULPS       Z10, Z3, Z3
+	VMULPS       Z10, Z4, Z4
+	VMULPS       Z10, Z5, Z5
+	VMULPS       Z10, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VMULPS       Z10, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+
+h5_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h5_masked_fresh
-	VBROADCASTSS beta+52(FP), Z11
-	VMOVUPS.Z    (AX), K1, Z12
-	VMULPS       Z10, Z0, Z0
-	VFMADD231PS  Z11, Z12, Z0
+	VBROADCASTSS beta+68(FP), Z10
+	VMOVUPS.Z    (AX), K1, Z11
+	VFMADD231PS  Z10, Z11, Z0
 	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z10, Z1, Z1
-	VFMADD231PS  Z11, Z0, Z1
+	VMOVUPS.Z    64(AX), K2, Z11
+	VFMADD231PS  Z10, Z11, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z10, Z2, Z2
-	VFMADD231PS  Z11, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z11
+	VFMADD231PS  Z10, Z11, Z2
 	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z10, Z3, Z3
-	VFMADD231PS  Z11, Z0, Z3
+	VMOVUPS.Z    64(AX), K2, Z11
+	VFMADD231PS  Z10, Z11, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z10, Z4, Z4
-	VFMADD231PS  Z11, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z11
+	VFMADD231PS  Z10, Z11, Z4
 	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z10, Z5, Z5
-	VFMADD231PS  Z11, Z0, Z5
+	VMOVUPS.Z    64(AX), K2, Z11
+	VFMADD231PS  Z10, Z11, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z10, Z6, Z6
-	VFMADD231PS  Z11, Z0, Z6
+	VMOVUPS.Z    (AX), K1, Z11
+	VFMADD231PS  Z10, Z11, Z6
 	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z10, Z7, Z7
-	VFMADD231PS  Z11, Z0, Z7
+	VMOVUPS.Z    64(AX), K2, Z11
+	VFMADD231PS  Z10, Z11, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z10, Z8, Z8
-	VFMADD231PS  Z11, Z0, Z8
+	VMOVUPS.Z    (AX), K1, Z11
+	VFMADD231PS  Z10, Z11, Z8
 	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z10, Z9, Z9
-	VFMADD231PS  Z11, Z0, Z9
+	VMOVUPS.Z    64(AX), K2, Z11
+	VFMADD231PS  Z10, Z11, Z9
 	VMOVUPS      Z9, K2, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h5_tile
 	VZEROUPPER
 	RET
 
 h5_masked_fresh:
-	VMULPS  Z10, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
-	VMULPS  Z10, Z1, Z1
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z10, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
-	VMULPS  Z10, Z3, Z3
 	VMOVUPS Z3, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z10, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
-	VMULPS  Z10, Z5, Z5
 	VMOVUPS Z5, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z10, Z6, Z6
 	VMOVUPS Z6, K1, (AX)
-	VMULPS  Z10, Z7, Z7
 	VMOVUPS Z7, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z10, Z8, Z8
 	VMOVUPS Z8, K1, (AX)
-	VMULPS  Z10, Z9, Z9
 	VMOVUPS Z9, K2, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h5_tile
 	VZEROUPPER
 	RET
 
 h6:
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+h6_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), DX
 	LEAQ   (CX)(DX*1), DX
-	MOVQ   k+8(FP), BX
-	MOVQ   b+32(FP), SI
-	MOVQ   stepB+40(FP), DI
+	MOVQ   k+16(FP), BX
+	MOVQ   b+48(FP), SI
+	MOVQ   stepB+56(FP), DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -14317,118 +20373,226 @@ h6_step_one:
 	JNZ          h6_step_one
 
 h6_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x20
+	JL           h6_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h6_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z12
+	VMULPS       Z12, Z0, Z0
+	VMULPS       Z12, Z1, Z1
+	VMULPS       Z12, Z2, Z2
+	VMULPS       Z12, Z3, Z3
+	VMULPS       Z12, Z4, Z4
+	VMULPS       Z12, Z5, Z5
+	VMULPS       Z12, Z6, Z6
+	VMULPS       Z12, Z7, Z7
+	VMULPS       Z12, Z8, Z8
+	VMULPS       Z12, Z9, Z9
+	VMULPS       Z12, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+
+h6_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h6_whole_fresh
+	VBROADCASTSS beta+68(FP), Z12
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z13
+	VFMADD231PS  Z12, Z13, Z1
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z2
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      64(AX), Z13
+	VFMADD231PS  Z12, Z13, Z3
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z4
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      64(AX), Z13
+	VFMADD231PS  Z12, Z13, Z5
+	VMOVUPS      Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z6
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      64(AX), Z13
+	VFMADD231PS  Z12, Z13, Z7
+	VMOVUPS      Z7, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z8
+	VMOVUPS      Z8, (AX)
+	VMOVUPS      64(AX), Z13
+	VFMADD231PS  Z12, Z13, Z9
+	VMOVUPS      Z9, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z10
+	VMOVUPS      Z10, (AX)
+	VMOVUPS      64(AX), Z13
+	VFMADD231PS  Z12, Z13, Z11
+	VMOVUPS      Z11, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h6_tile
+	VZEROUPPER
+	RET
+
+h6_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h6_tile
+	VZEROUPPER
+	RET
+
+h6_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
 	KMOVW        BX, K2
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z12
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h6_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z12
+	VMULPS       Z12, Z0, Z0
+	VMULPS       Z12, Z1, Z1
+	VMULPS       Z12, Z2, Z2
+	VMULPS       Z12, Z3, Z3
+	VMULPS       Z12, Z4, Z4
+	VMULPS       Z12, Z5, Z5
+	VMULPS       Z12, Z6, Z6
+	VMULPS       Z12, Z7, Z7
+	VMULPS       Z12, Z8, Z8
+	VMULPS       Z12, Z9, Z9
+	VMULPS       Z12, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+
+h6_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h6_masked_fresh
-	VBROADCASTSS beta+52(FP), Z13
-	VMOVUPS.Z    (AX), K1, Z14
-	VMULPS       Z12, Z0, Z0
-	VFMADD231PS  Z13, Z14, Z0
+	VBROADCASTSS beta+68(FP), Z12
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z0
 	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z12, Z1, Z1
-	VFMADD231PS  Z13, Z0, Z1
+	VMOVUPS.Z    64(AX), K2, Z13
+	VFMADD231PS  Z12, Z13, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z12, Z2, Z2
-	VFMADD231PS  Z13, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z2
 	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z12, Z3, Z3
-	VFMADD231PS  Z13, Z0, Z3
+	VMOVUPS.Z    64(AX), K2, Z13
+	VFMADD231PS  Z12, Z13, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z12, Z4, Z4
-	VFMADD231PS  Z13, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z4
 	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z12, Z5, Z5
-	VFMADD231PS  Z13, Z0, Z5
+	VMOVUPS.Z    64(AX), K2, Z13
+	VFMADD231PS  Z12, Z13, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z12, Z6, Z6
-	VFMADD231PS  Z13, Z0, Z6
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z6
 	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z12, Z7, Z7
-	VFMADD231PS  Z13, Z0, Z7
+	VMOVUPS.Z    64(AX), K2, Z13
+	VFMADD231PS  Z12, Z13, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z12, Z8, Z8
-	VFMADD231PS  Z13, Z0, Z8
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z8
 	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z12, Z9, Z9
-	VFMADD231PS  Z13, Z0, Z9
+	VMOVUPS.Z    64(AX), K2, Z13
+	VFMADD231PS  Z12, Z13, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z12, Z10, Z10
-	VFMADD231PS  Z13, Z0, Z10
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z10
 	VMOVUPS      Z10, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z12, Z11, Z11
-	VFMADD231PS  Z13, Z0, Z11
+	VMOVUPS.Z    64(AX), K2, Z13
+	VFMADD231PS  Z12, Z13, Z11
 	VMOVUPS      Z11, K2, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h6_tile
 	VZEROUPPER
 	RET
 
 h6_masked_fresh:
-	VMULPS  Z12, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
-	VMULPS  Z12, Z1, Z1
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z12, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
-	VMULPS  Z12, Z3, Z3
 	VMOVUPS Z3, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z12, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
-	VMULPS  Z12, Z5, Z5
 	VMOVUPS Z5, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z12, Z6, Z6
 	VMOVUPS Z6, K1, (AX)
-	VMULPS  Z12, Z7, Z7
 	VMOVUPS Z7, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z12, Z8, Z8
 	VMOVUPS Z8, K1, (AX)
-	VMULPS  Z12, Z9, Z9
 	VMOVUPS Z9, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z12, Z10, Z10
 	VMOVUPS Z10, K1, (AX)
-	VMULPS  Z12, Z11, Z11
 	VMOVUPS Z11, K2, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h6_tile
 	VZEROUPPER
 	RET
 
 h7:
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+h7_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), DX
 	LEAQ   (CX)(DX*1), BX
 	LEAQ   (BX)(DX*1), DX
-	MOVQ   k+8(FP), SI
-	MOVQ   b+32(FP), DI
-	MOVQ   stepB+40(FP), R8
+	MOVQ   k+16(FP), SI
+	MOVQ   b+48(FP), DI
+	MOVQ   stepB+56(FP), R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -14584,132 +20748,250 @@ h7_step_one:
 	JNZ          h7_step_one
 
 h7_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x20
+	JL           h7_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h7_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z14
+	VMULPS       Z14, Z0, Z0
+	VMULPS       Z14, Z1, Z1
+	VMULPS       Z14, Z2, Z2
+	VMULPS       Z14, Z3, Z3
+	VMULPS       Z14, Z4, Z4
+	VMULPS       Z14, Z5, Z5
+	VMULPS       Z14, Z6, Z6
+	VMULPS       Z14, Z7, Z7
+	VMULPS       Z14, Z8, Z8
+	VMULPS       Z14, Z9, Z9
+	VMULPS       Z14, Z10, Z10
+	VMULPS       Z14, Z11, Z11
+	VMULPS       Z14, Z12, Z12
+	VMULPS       Z14, Z13, Z13
+
+h7_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h7_whole_fresh
+	VBROADCASTSS beta+68(FP), Z14
+	VMOVUPS      (AX), Z15
+	VFMADD231PS  Z14, Z15, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z15
+	VFMADD231PS  Z14, Z15, Z1
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z15
+	VFMADD231PS  Z14, Z15, Z2
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      64(AX), Z15
+	VFMADD231PS  Z14, Z15, Z3
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z15
+	VFMADD231PS  Z14, Z15, Z4
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      64(AX), Z15
+	VFMADD231PS  Z14, Z15, Z5
+	VMOVUPS      Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z15
+	VFMADD231PS  Z14, Z15, Z6
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      64(AX), Z15
+	VFMADD231PS  Z14, Z15, Z7
+	VMOVUPS      Z7, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z15
+	VFMADD231PS  Z14, Z15, Z8
+	VMOVUPS      Z8, (AX)
+	VMOVUPS      64(AX), Z15
+	VFMADD231PS  Z14, Z15, Z9
+	VMOVUPS      Z9, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z15
+	VFMADD231PS  Z14, Z15, Z10
+	VMOVUPS      Z10, (AX)
+	VMOVUPS      64(AX), Z15
+	VFMADD231PS  Z14, Z15, Z11
+	VMOVUPS      Z11, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z15
+	VFMADD231PS  Z14, Z15, Z12
+	VMOVUPS      Z12, (AX)
+	VMOVUPS      64(AX), Z15
+	VFMADD231PS  Z14, Z15, Z13
+	VMOVUPS      Z13, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h7_tile
+	VZEROUPPER
+	RET
+
+h7_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h7_tile
+	VZEROUPPER
+	RET
+
+h7_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
 	KMOVW        BX, K2
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z14
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h7_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z14
+	VMULPS       Z14, Z0, Z0
+	VMULPS       Z14, Z1, Z1
+	VMULPS       Z14, Z2, Z2
+	VMULPS       Z14, Z3, Z3
+	VMULPS       Z14, Z4, Z4
+	VMULPS       Z14, Z5, Z5
+	VMULPS       Z14, Z6, Z6
+	VMULPS       Z14, Z7, Z7
+	VMULPS       Z14, Z8, Z8
+	VMULPS       Z14, Z9, Z9
+	VMULPS       Z14, Z10, Z10
+	VMULPS       Z14, Z11, Z11
+	VMULPS       Z14, Z12, Z12
+	VMULPS       Z14, Z13, Z13
+
+h7_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h7_masked_fresh
-	VBROADCASTSS beta+52(FP), Z15
-	VMOVUPS.Z    (AX), K1, Z16
-	VMULPS       Z14, Z0, Z0
-	VFMADD231PS  Z15, Z16, Z0
+	VBROADCASTSS beta+68(FP), Z14
+	VMOVUPS.Z    (AX), K1, Z15
+	VFMADD231PS  Z14, Z15, Z0
 	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z14, Z1, Z1
-	VFMADD231PS  Z15, Z0, Z1
+	VMOVUPS.Z    64(AX), K2, Z15
+	VFMADD231PS  Z14, Z15, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z14, Z2, Z2
-	VFMADD231PS  Z15, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z15
+	VFMADD231PS  Z14, Z15, Z2
 	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z14, Z3, Z3
-	VFMADD231PS  Z15, Z0, Z3
+	VMOVUPS.Z    64(AX), K2, Z15
+	VFMADD231PS  Z14, Z15, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z14, Z4, Z4
-	VFMADD231PS  Z15, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z15
+	VFMADD231PS  Z14, Z15, Z4
 	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z14, Z5, Z5
-	VFMADD231PS  Z15, Z0, Z5
+	VMOVUPS.Z    64(AX), K2, Z15
+	VFMADD231PS  Z14, Z15, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z14, Z6, Z6
-	VFMADD231PS  Z15, Z0, Z6
+	VMOVUPS.Z    (AX), K1, Z15
+	VFMADD231PS  Z14, Z15, Z6
 	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z14, Z7, Z7
-	VFMADD231PS  Z15, Z0, Z7
+	VMOVUPS.Z    64(AX), K2, Z15
+	VFMADD231PS  Z14, Z15, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z14, Z8, Z8
-	VFMADD231PS  Z15, Z0, Z8
+	VMOVUPS.Z    (AX), K1, Z15
+	VFMADD231PS  Z14, Z15, Z8
 	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z14, Z9, Z9
-	VFMADD231PS  Z15, Z0, Z9
+	VMOVUPS.Z    64(AX), K2, Z15
+	VFMADD231PS  Z14, Z15, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z14, Z10, Z10
-	VFMADD231PS  Z15, Z0, Z10
+	VMOVUPS.Z    (AX), K1, Z15
+	VFMADD231PS  Z14, Z15, Z10
 	VMOVUPS      Z10, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z14, Z11, Z11
-	VFMADD231PS  Z15, Z0, Z11
+	VMOVUPS.Z    64(AX), K2, Z15
+	VFMADD231PS  Z14, Z15, Z11
 	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z14, Z12, Z12
-	VFMADD231PS  Z15, Z0, Z12
+	VMOVUPS.Z    (AX), K1, Z15
+	VFMADD231PS  Z14, Z15, Z12
 	VMOVUPS      Z12, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z14, Z13, Z13
-	VFMADD231PS  Z15, Z0, Z13
+	VMOVUPS.Z    64(AX), K2, Z15
+	VFMADD231PS  Z14, Z15, Z13
 	VMOVUPS      Z13, K2, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h7_tile
 	VZEROUPPER
 	RET
 
 h7_masked_fresh:
-	VMULPS  Z14, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
-	VMULPS  Z14, Z1, Z1
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z14, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
-	VMULPS  Z14, Z3, Z3
 	VMOVUPS Z3, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z14, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
-	VMULPS  Z14, Z5, Z5
 	VMOVUPS Z5, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z14, Z6, Z6
 	VMOVUPS Z6, K1, (AX)
-	VMULPS  Z14, Z7, Z7
 	VMOVUPS Z7, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z14, Z8, Z8
 	VMOVUPS Z8, K1, (AX)
-	VMULPS  Z14, Z9, Z9
 	VMOVUPS Z9, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z14, Z10, Z10
 	VMOVUPS Z10, K1, (AX)
-	VMULPS  Z14, Z11, Z11
 	VMOVUPS Z11, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z14, Z12, Z12
 	VMOVUPS Z12, K1, (AX)
-	VMULPS  Z14, Z13, Z13
 	VMOVUPS Z13, K2, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h7_tile
 	VZEROUPPER
 	RET
 
 h8:
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+h8_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), DX
 	LEAQ   (CX)(DX*1), BX
 	LEAQ   (BX)(DX*1), DX
-	MOVQ   k+8(FP), SI
-	MOVQ   b+32(FP), DI
-	MOVQ   stepB+40(FP), R8
+	MOVQ   k+16(FP), SI
+	MOVQ   b+48(FP), DI
+	MOVQ   stepB+56(FP), R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -14882,146 +21164,274 @@ h8_step_one:
 	JNZ          h8_step_one
 
 h8_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x20
+	JL           h8_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h8_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z16
+	VMULPS       Z16, Z0, Z0
+	VMULPS       Z16, Z1, Z1
+	VMULPS       Z16, Z2, Z2
+	VMULPS       Z16, Z3, Z3
+	VMULPS       Z16, Z4, Z4
+	VMULPS       Z16, Z5, Z5
+	VMULPS       Z16, Z6, Z6
+	VMULPS       Z16, Z7, Z7
+	VMULPS       Z16, Z8, Z8
+	VMULPS       Z16, Z9, Z9
+	VMULPS       Z16, Z10, Z10
+	VMULPS       Z16, Z11, Z11
+	VMULPS       Z16, Z12, Z12
+	VMULPS       Z16, Z13, Z13
+	VMULPS       Z16, Z14, Z14
+	VMULPS       Z16, Z15, Z15
+
+h8_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h8_whole_fresh
+	VBROADCASTSS beta+68(FP), Z16
+	VMOVUPS      (AX), Z17
+	VFMADD231PS  Z16, Z17, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z17
+	VFMADD231PS  Z16, Z17, Z1
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z17
+	VFMADD231PS  Z16, Z17, Z2
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      64(AX), Z17
+	VFMADD231PS  Z16, Z17, Z3
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z17
+	VFMADD231PS  Z16, Z17, Z4
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      64(AX), Z17
+	VFMADD231PS  Z16, Z17, Z5
+	VMOVUPS      Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z17
+	VFMADD231PS  Z16, Z17, Z6
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      64(AX), Z17
+	VFMADD231PS  Z16, Z17, Z7
+	VMOVUPS      Z7, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z17
+	VFMADD231PS  Z16, Z17, Z8
+	VMOVUPS      Z8, (AX)
+	VMOVUPS      64(AX), Z17
+	VFMADD231PS  Z16, Z17, Z9
+	VMOVUPS      Z9, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z17
+	VFMADD231PS  Z16, Z17, Z10
+	VMOVUPS      Z10, (AX)
+	VMOVUPS      64(AX), Z17
+	VFMADD231PS  Z16, Z17, Z11
+	VMOVUPS      Z11, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z17
+	VFMADD231PS  Z16, Z17, Z12
+	VMOVUPS      Z12, (AX)
+	VMOVUPS      64(AX), Z17
+	VFMADD231PS  Z16, Z17, Z13
+	VMOVUPS      Z13, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z17
+	VFMADD231PS  Z16, Z17, Z14
+	VMOVUPS      Z14, (AX)
+	VMOVUPS      64(AX), Z17
+	VFMADD231PS  Z16, Z17, Z15
+	VMOVUPS      Z15, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h8_tile
+	VZEROUPPER
+	RET
+
+h8_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h8_tile
+	VZEROUPPER
+	RET
+
+h8_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
 	KMOVW        BX, K2
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z16
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h8_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z16
+	VMULPS       Z16, Z0, Z0
+	VMULPS       Z16, Z1, Z1
+	VMULPS       Z16, Z2, Z2
+	VMULPS       Z16, Z3, Z3
+	VMULPS       Z16, Z4, Z4
+	VMULPS       Z16, Z5, Z5
+	VMULPS       Z16, Z6, Z6
+	VMULPS       Z16, Z7, Z7
+	VMULPS       Z16, Z8, Z8
+	VMULPS       Z16, Z9, Z9
+	VMULPS       Z16, Z10, Z10
+	VMULPS       Z16, Z11, Z11
+	VMULPS       Z16, Z12, Z12
+	VMULPS       Z16, Z13, Z13
+	VMULPS       Z16, Z14, Z14
+	VMULPS       Z16, Z15, Z15
+
+h8_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h8_masked_fresh
-	VBROADCASTSS beta+52(FP), Z17
-	VMOVUPS.Z    (AX), K1, Z18
-	VMULPS       Z16, Z0, Z0
-	VFMADD231PS  Z17, Z18, Z0
+	VBROADCASTSS beta+68(FP), Z16
+	VMOVUPS.Z    (AX), K1, Z17
+	VFMADD231PS  Z16, Z17, Z0
 	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z16, Z1, Z1
-	VFMADD231PS  Z17, Z0, Z1
+	VMOVUPS.Z    64(AX), K2, Z17
+	VFMADD231PS  Z16, Z17, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z16, Z2, Z2
-	VFMADD231PS  Z17, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z17
+	VFMADD231PS  Z16, Z17, Z2
 	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z16, Z3, Z3
-	VFMADD231PS  Z17, Z0, Z3
+	VMOVUPS.Z    64(AX), K2, Z17
+	VFMADD231PS  Z16, Z17, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z16, Z4, Z4
-	VFMADD231PS  Z17, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z17
+	VFMADD231PS  Z16, Z17, Z4
 	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z16, Z5, Z5
-	VFMADD231PS  Z17, Z0, Z5
+	VMOVUPS.Z    64(AX), K2, Z17
+	VFMADD231PS  Z16, Z17, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z16, Z6, Z6
-	VFMADD231PS  Z17, Z0, Z6
+	VMOVUPS.Z    (AX), K1, Z17
+	VFMADD231PS  Z16, Z17, Z6
 	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z16, Z7, Z7
-	VFMADD231PS  Z17, Z0, Z7
+	VMOVUPS.Z    64(AX), K2, Z17
+	VFMADD231PS  Z16, Z17, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z16, Z8, Z8
-	VFMADD231PS  Z17, Z0, Z8
+	VMOVUPS.Z    (AX), K1, Z17
+	VFMADD231PS  Z16, Z17, Z8
 	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z16, Z9, Z9
-	VFMADD231PS  Z17, Z0, Z9
+	VMOVUPS.Z    64(AX), K2, Z17
+	VFMADD231PS  Z16, Z17, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z16, Z10, Z10
-	VFMADD231PS  Z17, Z0, Z10
+	VMOVUPS.Z    (AX), K1, Z17
+	VFMADD231PS  Z16, Z17, Z10
 	VMOVUPS      Z10, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z16, Z11, Z11
-	VFMADD231PS  Z17, Z0, Z11
+	VMOVUPS.Z    64(AX), K2, Z17
+	VFMADD231PS  Z16, Z17, Z11
 	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z16, Z12, Z12
-	VFMADD231PS  Z17, Z0, Z12
+	VMOVUPS.Z    (AX), K1, Z17
+	VFMADD231PS  Z16, Z17, Z12
 	VMOVUPS      Z12, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z16, Z13, Z13
-	VFMADD231PS  Z17, Z0, Z13
+	VMOVUPS.Z    64(AX), K2, Z17
+	VFMADD231PS  Z16, Z17, Z13
 	VMOVUPS      Z13, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z16, Z14, Z14
-	VFMADD231PS  Z17, Z0, Z14
+	VMOVUPS.Z    (AX), K1, Z17
+	VFMADD231PS  Z16, Z17, Z14
 	VMOVUPS      Z14, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z16, Z15, Z15
-	VFMADD231PS  Z17, Z0, Z15
+	VMOVUPS.Z    64(AX), K2, Z17
+	VFMADD231PS  Z16, Z17, Z15
 	VMOVUPS      Z15, K2, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h8_tile
 	VZEROUPPER
 	RET
 
 h8_masked_fresh:
-	VMULPS  Z16, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
-	VMULPS  Z16, Z1, Z1
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z16, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
-	VMULPS  Z16, Z3, Z3
 	VMOVUPS Z3, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z16, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
-	VMULPS  Z16, Z5, Z5
 	VMOVUPS Z5, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z16, Z6, Z6
 	VMOVUPS Z6, K1, (AX)
-	VMULPS  Z16, Z7, Z7
 	VMOVUPS Z7, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z16, Z8, Z8
 	VMOVUPS Z8, K1, (AX)
-	VMULPS  Z16, Z9, Z9
 	VMOVUPS Z9, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z16, Z10, Z10
 	VMOVUPS Z10, K1, (AX)
-	VMULPS  Z16, Z11, Z11
 	VMOVUPS Z11, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z16, Z12, Z12
 	VMOVUPS Z12, K1, (AX)
-	VMULPS  Z16, Z13, Z13
 	VMOVUPS Z13, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z16, Z14, Z14
 	VMOVUPS Z14, K1, (AX)
-	VMULPS  Z16, Z15, Z15
 	VMOVUPS Z15, K2, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h8_tile
 	VZEROUPPER
 	RET
 
 h9:
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+h9_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), DX
 	LEAQ   (CX)(DX*1), BX
 	LEAQ   (BX)(DX*1), DX
-	MOVQ   k+8(FP), SI
-	MOVQ   b+32(FP), DI
-	MOVQ   stepB+40(FP), R8
+	MOVQ   k+16(FP), SI
+	MOVQ   b+48(FP), DI
+	MOVQ   stepB+56(FP), R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -15211,161 +21621,299 @@ h9_step_one:
 	JNZ          h9_step_one
 
 h9_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x20
+	JL           h9_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h9_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z18
+	VMULPS       Z18, Z0, Z0
+	VMULPS       Z18, Z1, Z1
+	VMULPS       Z18, Z2, Z2
+	VMULPS       Z18, Z3, Z3
+	VMULPS       Z18, Z4, Z4
+	VMULPS       Z18, Z5, Z5
+	VMULPS       Z18, Z6, Z6
+	VMULPS       Z18, Z7, Z7
+	VMULPS       Z18, Z8, Z8
+	VMULPS       Z18, Z9, Z9
+	VMULPS       Z18, Z10, Z10
+	VMULPS       Z18, Z11, Z11
+	VMULPS       Z18, Z12, Z12
+	VMULPS       Z18, Z13, Z13
+	VMULPS       Z18, Z14, Z14
+	VMULPS       Z18, Z15, Z15
+	VMULPS       Z18, Z16, Z16
+	VMULPS       Z18, Z17, Z17
+
+h9_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h9_whole_fresh
+	VBROADCASTSS beta+68(FP), Z18
+	VMOVUPS      (AX), Z19
+	VFMADD231PS  Z18, Z19, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z19
+	VFMADD231PS  Z18, Z19, Z1
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z19
+	VFMADD231PS  Z18, Z19, Z2
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      64(AX), Z19
+	VFMADD231PS  Z18, Z19, Z3
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z19
+	VFMADD231PS  Z18, Z19, Z4
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      64(AX), Z19
+	VFMADD231PS  Z18, Z19, Z5
+	VMOVUPS      Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z19
+	VFMADD231PS  Z18, Z19, Z6
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      64(AX), Z19
+	VFMADD231PS  Z18, Z19, Z7
+	VMOVUPS      Z7, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z19
+	VFMADD231PS  Z18, Z19, Z8
+	VMOVUPS      Z8, (AX)
+	VMOVUPS      64(AX), Z19
+	VFMADD231PS  Z18, Z19, Z9
+	VMOVUPS      Z9, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z19
+	VFMADD231PS  Z18, Z19, Z10
+	VMOVUPS      Z10, (AX)
+	VMOVUPS      64(AX), Z19
+	VFMADD231PS  Z18, Z19, Z11
+	VMOVUPS      Z11, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z19
+	VFMADD231PS  Z18, Z19, Z12
+	VMOVUPS      Z12, (AX)
+	VMOVUPS      64(AX), Z19
+	VFMADD231PS  Z18, Z19, Z13
+	VMOVUPS      Z13, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z19
+	VFMADD231PS  Z18, Z19, Z14
+	VMOVUPS      Z14, (AX)
+	VMOVUPS      64(AX), Z19
+	VFMADD231PS  Z18, Z19, Z15
+	VMOVUPS      Z15, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z19
+	VFMADD231PS  Z18, Z19, Z16
+	VMOVUPS      Z16, (AX)
+	VMOVUPS      64(AX), Z19
+	VFMADD231PS  Z18, Z19, Z17
+	VMOVUPS      Z17, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h9_tile
+	VZEROUPPER
+	RET
+
+h9_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h9_tile
+	VZEROUPPER
+	RET
+
+h9_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
 	KMOVW        BX, K2
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z18
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h9_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z18
+	VMULPS       Z18, Z0, Z0
+	VMULPS       Z18, Z1, Z1
+	VMULPS       Z18, Z2, Z2
+	VMULPS       Z18, Z3, Z3
+	VMULPS       Z18, Z4, Z4
+	VMULPS       Z18, Z5, Z5
+	VMULPS       Z18, Z6, Z6
+	VMULPS       Z18, Z7, Z7
+	VMULPS       Z18, Z8, Z8
+	VMULPS       Z18, Z9, Z9
+	VMULPS       Z18, Z10, Z10
+	VMULPS       Z18, Z11, Z11
+	VMULPS       Z18, Z12, Z12
+	VMULPS       Z18, Z13, Z13
+	VMULPS       Z18, Z14, Z14
+	VMULPS       Z18, Z15, Z15
+	VMULPS       Z18, Z16, Z16
+	VMULPS       Z18, Z17, Z17
+
+h9_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h9_masked_fresh
-	VBROADCASTSS beta+52(FP), Z19
-	VMOVUPS.Z    (AX), K1, Z20
-	VMULPS       Z18, Z0, Z0
-	VFMADD231PS  Z19, Z20, Z0
+	VBROADCASTSS beta+68(FP), Z18
+	VMOVUPS.Z    (AX), K1, Z19
+	VFMADD231PS  Z18, Z19, Z0
 	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z18, Z1, Z1
-	VFMADD231PS  Z19, Z0, Z1
+	VMOVUPS.Z    64(AX), K2, Z19
+	VFMADD231PS  Z18, Z19, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z18, Z2, Z2
-	VFMADD231PS  Z19, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z19
+	VFMADD231PS  Z18, Z19, Z2
 	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z18, Z3, Z3
-	VFMADD231PS  Z19, Z0, Z3
+	VMOVUPS.Z    64(AX), K2, Z19
+	VFMADD231PS  Z18, Z19, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z18, Z4, Z4
-	VFMADD231PS  Z19, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z19
+	VFMADD231PS  Z18, Z19, Z4
 	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z18, Z5, Z5
-	VFMADD231PS  Z19, Z0, Z5
+	VMOVUPS.Z    64(AX), K2, Z19
+	VFMADD231PS  Z18, Z19, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z18, Z6, Z6
-	VFMADD231PS  Z19, Z0, Z6
+	VMOVUPS.Z    (AX), K1, Z19
+	VFMADD231PS  Z18, Z19, Z6
 	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z18, Z7, Z7
-	VFMADD231PS  Z19, Z0, Z7
+	VMOVUPS.Z    64(AX), K2, Z19
+	VFMADD231PS  Z18, Z19, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z18, Z8, Z8
-	VFMADD231PS  Z19, Z0, Z8
+	VMOVUPS.Z    (AX), K1, Z19
+	VFMADD231PS  Z18, Z19, Z8
 	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z18, Z9, Z9
-	VFMADD231PS  Z19, Z0, Z9
+	VMOVUPS.Z    64(AX), K2, Z19
+	VFMADD231PS  Z18, Z19, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z18, Z10, Z10
-	VFMADD231PS  Z19, Z0, Z10
+	VMOVUPS.Z    (AX), K1, Z19
+	VFMADD231PS  Z18, Z19, Z10
 	VMOVUPS      Z10, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z18, Z11, Z11
-	VFMADD231PS  Z19, Z0, Z11
+	VMOVUPS.Z    64(AX), K2, Z19
+	VFMADD231PS  Z18, Z19, Z11
 	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z18, Z12, Z12
-	VFMADD231PS  Z19, Z0, Z12
+	VMOVUPS.Z    (AX), K1, Z19
+	VFMADD231PS  Z18, Z19, Z12
 	VMOVUPS      Z12, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z18, Z13, Z13
-	VFMADD231PS  Z19, Z0, Z13
+	VMOVUPS.Z    64(AX), K2, Z19
+	VFMADD231PS  Z18, Z19, Z13
 	VMOVUPS      Z13, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z18, Z14, Z14
-	VFMADD231PS  Z19, Z0, Z14
+	VMOVUPS.Z    (AX), K1, Z19
+	VFMADD231PS  Z18, Z19, Z14
 	VMOVUPS      Z14, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z18, Z15, Z15
-	VFMADD231PS  Z19, Z0, Z15
+	VMOVUPS.Z    64(AX), K2, Z19
+	VFMADD231PS  Z18, Z19, Z15
 	VMOVUPS      Z15, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z18, Z16, Z16
-	VFMADD231PS  Z19, Z0, Z16
+	VMOVUPS.Z    (AX), K1, Z19
+	VFMADD231PS  Z18, Z19, Z16
 	VMOVUPS      Z16, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z18, Z17, Z17
-	VFMADD231PS  Z19, Z0, Z17
+	VMOVUPS.Z    64(AX), K2, Z19
+	VFMADD231PS  Z18, Z19, Z17
 	VMOVUPS      Z17, K2, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h9_tile
 	VZEROUPPER
 	RET
 
 h9_masked_fresh:
-	VMULPS  Z18, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
-	VMULPS  Z18, Z1, Z1
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z18, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
-	VMULPS  Z18, Z3, Z3
 	VMOVUPS Z3, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z18, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
-	VMULPS  Z18, Z5, Z5
 	VMOVUPS Z5, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z18, Z6, Z6
 	VMOVUPS Z6, K1, (AX)
-	VMULPS  Z18, Z7, Z7
 	VMOVUPS Z7, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z18, Z8, Z8
 	VMOVUPS Z8, K1, (AX)
-	VMULPS  Z18, Z9, Z9
 	VMOVUPS Z9, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z18, Z10, Z10
 	VMOVUPS Z10, K1, (AX)
-	VMULPS  Z18, Z11, Z11
 	VMOVUPS Z11, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z18, Z12, Z12
 	VMOVUPS Z12, K1, (AX)
-	VMULPS  Z18, Z13, Z13
 	VMOVUPS Z13, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z18, Z14, Z14
 	VMOVUPS Z14, K1, (AX)
-	VMULPS  Z18, Z15, Z15
 	VMOVUPS Z15, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z18, Z16, Z16
 	VMOVUPS Z16, K1, (AX)
-	VMULPS  Z18, Z17, Z17
 	VMOVUPS Z17, K2, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h9_tile
 	VZEROUPPER
 	RET
 
 h10:
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+h10_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), DX
 	LEAQ   (CX)(DX*1), BX
 	LEAQ   (BX)(DX*1), SI
 	LEAQ   (SI)(DX*1), DX
-	MOVQ   k+8(FP), DI
-	MOVQ   b+32(FP), R8
-	MOVQ   stepB+40(FP), R9
+	MOVQ   k+16(FP), DI
+	MOVQ   b+48(FP), R8
+	MOVQ   stepB+56(FP), R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -15574,175 +22122,323 @@ h10_step_one:
 	JNZ          h10_step_one
 
 h10_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x20
+	JL           h10_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h10_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z20
+	VMULPS       Z20, Z0, Z0
+	VMULPS       Z20, Z1, Z1
+	VMULPS       Z20, Z2, Z2
+	VMULPS       Z20, Z3, Z3
+	VMULPS       Z20, Z4, Z4
+	VMULPS       Z20, Z5, Z5
+	VMULPS       Z20, Z6, Z6
+	VMULPS       Z20, Z7, Z7
+	VMULPS       Z20, Z8, Z8
+	VMULPS       Z20, Z9, Z9
+	VMULPS       Z20, Z10, Z10
+	VMULPS       Z20, Z11, Z11
+	VMULPS       Z20, Z12, Z12
+	VMULPS       Z20, Z13, Z13
+	VMULPS       Z20, Z14, Z14
+	VMULPS       Z20, Z15, Z15
+	VMULPS       Z20, Z16, Z16
+	VMULPS       Z20, Z17, Z17
+	VMULPS       Z20, Z18, Z18
+	VMULPS       Z20, Z19, Z19
+
+h10_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h10_whole_fresh
+	VBROADCASTSS beta+68(FP), Z20
+	VMOVUPS      (AX), Z21
+	VFMADD231PS  Z20, Z21, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z21
+	VFMADD231PS  Z20, Z21, Z1
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z21
+	VFMADD231PS  Z20, Z21, Z2
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      64(AX), Z21
+	VFMADD231PS  Z20, Z21, Z3
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z21
+	VFMADD231PS  Z20, Z21, Z4
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      64(AX), Z21
+	VFMADD231PS  Z20, Z21, Z5
+	VMOVUPS      Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z21
+	VFMADD231PS  Z20, Z21, Z6
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      64(AX), Z21
+	VFMADD231PS  Z20, Z21, Z7
+	VMOVUPS      Z7, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z21
+	VFMADD231PS  Z20, Z21, Z8
+	VMOVUPS      Z8, (AX)
+	VMOVUPS      64(AX), Z21
+	VFMADD231PS  Z20, Z21, Z9
+	VMOVUPS      Z9, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z21
+	VFMADD231PS  Z20, Z21, Z10
+	VMOVUPS      Z10, (AX)
+	VMOVUPS      64(AX), Z21
+	VFMADD231PS  Z20, Z21, Z11
+	VMOVUPS      Z11, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z21
+	VFMADD231PS  Z20, Z21, Z12
+	VMOVUPS      Z12, (AX)
+	VMOVUPS      64(AX), Z21
+	VFMADD231PS  Z20, Z21, Z13
+	VMOVUPS      Z13, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z21
+	VFMADD231PS  Z20, Z21, Z14
+	VMOVUPS      Z14, (AX)
+	VMOVUPS      64(AX), Z21
+	VFMADD231PS  Z20, Z21, Z15
+	VMOVUPS      Z15, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z21
+	VFMADD231PS  Z20, Z21, Z16
+	VMOVUPS      Z16, (AX)
+	VMOVUPS      64(AX), Z21
+	VFMADD231PS  Z20, Z21, Z17
+	VMOVUPS      Z17, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z21
+	VFMADD231PS  Z20, Z21, Z18
+	VMOVUPS      Z18, (AX)
+	VMOVUPS      64(AX), Z21
+	VFMADD231PS  Z20, Z21, Z19
+	VMOVUPS      Z19, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h10_tile
+	VZEROUPPER
+	RET
+
+h10_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h10_tile
+	VZEROUPPER
+	RET
+
+h10_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
 	KMOVW        BX, K2
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z20
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h10_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z20
+	VMULPS       Z20, Z0, Z0
+	VMULPS       Z20, Z1, Z1
+	VMULPS       Z20, Z2, Z2
+	VMULPS       Z20, Z3, Z3
+	VMULPS       Z20, Z4, Z4
+	VMULPS       Z20, Z5, Z5
+	VMULPS       Z20, Z6, Z6
+	VMULPS       Z20, Z7, Z7
+	VMULPS       Z20, Z8, Z8
+	VMULPS       Z20, Z9, Z9
+	VMULPS       Z20, Z10, Z10
+	VMULPS       Z20, Z11, Z11
+	VMULPS       Z20, Z12, Z12
+	VMULPS       Z20, Z13, Z13
+	VMULPS       Z20, Z14, Z14
+	VMULPS       Z20, Z15, Z15
+	VMULPS       Z20, Z16, Z16
+	VMULPS       Z20, Z17, Z17
+	VMULPS       Z20, Z18, Z18
+	VMULPS       Z20, Z19, Z19
+
+h10_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h10_masked_fresh
-	VBROADCASTSS beta+52(FP), Z21
-	VMOVUPS.Z    (AX), K1, Z22
-	VMULPS       Z20, Z0, Z0
-	VFMADD231PS  Z21, Z22, Z0
+	VBROADCASTSS beta+68(FP), Z20
+	VMOVUPS.Z    (AX), K1, Z21
+	VFMADD231PS  Z20, Z21, Z0
 	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z20, Z1, Z1
-	VFMADD231PS  Z21, Z0, Z1
+	VMOVUPS.Z    64(AX), K2, Z21
+	VFMADD231PS  Z20, Z21, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z20, Z2, Z2
-	VFMADD231PS  Z21, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z21
+	VFMADD231PS  Z20, Z21, Z2
 	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z20, Z3, Z3
-	VFMADD231PS  Z21, Z0, Z3
+	VMOVUPS.Z    64(AX), K2, Z21
+	VFMADD231PS  Z20, Z21, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z20, Z4, Z4
-	VFMADD231PS  Z21, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z21
+	VFMADD231PS  Z20, Z21, Z4
 	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z20, Z5, Z5
-	VFMADD231PS  Z21, Z0, Z5
+	VMOVUPS.Z    64(AX), K2, Z21
+	VFMADD231PS  Z20, Z21, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z20, Z6, Z6
-	VFMADD231PS  Z21, Z0, Z6
+	VMOVUPS.Z    (AX), K1, Z21
+	VFMADD231PS  Z20, Z21, Z6
 	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z20, Z7, Z7
-	VFMADD231PS  Z21, Z0, Z7
+	VMOVUPS.Z    64(AX), K2, Z21
+	VFMADD231PS  Z20, Z21, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z20, Z8, Z8
-	VFMADD231PS  Z21, Z0, Z8
+	VMOVUPS.Z    (AX), K1, Z21
+	VFMADD231PS  Z20, Z21, Z8
 	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z20, Z9, Z9
-	VFMADD231PS  Z21, Z0, Z9
+	VMOVUPS.Z    64(AX), K2, Z21
+	VFMADD231PS  Z20, Z21, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z20, Z10, Z10
-	VFMADD231PS  Z21, Z0, Z10
+	VMOVUPS.Z    (AX), K1, Z21
+	VFMADD231PS  Z20, Z21, Z10
 	VMOVUPS      Z10, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z20, Z11, Z11
-	VFMADD231PS  Z21, Z0, Z11
+	VMOVUPS.Z    64(AX), K2, Z21
+	VFMADD231PS  Z20, Z21, Z11
 	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z20, Z12, Z12
-	VFMADD231PS  Z21, Z0, Z12
+	VMOVUPS.Z    (AX), K1, Z21
+	VFMADD231PS  Z20, Z21, Z12
 	VMOVUPS      Z12, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z20, Z13, Z13
-	VFMADD231PS  Z21, Z0, Z13
+	VMOVUPS.Z    64(AX), K2, Z21
+	VFMADD231PS  Z20, Z21, Z13
 	VMOVUPS      Z13, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z20, Z14, Z14
-	VFMADD231PS  Z21, Z0, Z14
+	VMOVUPS.Z    (AX), K1, Z21
+	VFMADD231PS  Z20, Z21, Z14
 	VMOVUPS      Z14, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z20, Z15, Z15
-	VFMADD231PS  Z21, Z0, Z15
+	VMOVUPS.Z    64(AX), K2, Z21
+	VFMADD231PS  Z20, Z21, Z15
 	VMOVUPS      Z15, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z20, Z16, Z16
-	VFMADD231PS  Z21, Z0, Z16
+	VMOVUPS.Z    (AX), K1, Z21
+	VFMADD231PS  Z20, Z21, Z16
 	VMOVUPS      Z16, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z20, Z17, Z17
-	VFMADD231PS  Z21, Z0, Z17
+	VMOVUPS.Z    64(AX), K2, Z21
+	VFMADD231PS  Z20, Z21, Z17
 	VMOVUPS      Z17, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z20, Z18, Z18
-	VFMADD231PS  Z21, Z0, Z18
+	VMOVUPS.Z    (AX), K1, Z21
+	VFMADD231PS  Z20, Z21, Z18
 	VMOVUPS      Z18, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z20, Z19, Z19
-	VFMADD231PS  Z21, Z0, Z19
+	VMOVUPS.Z    64(AX), K2, Z21
+	VFMADD231PS  Z20, Z21, Z19
 	VMOVUPS      Z19, K2, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h10_tile
 	VZEROUPPER
 	RET
 
 h10_masked_fresh:
-	VMULPS  Z20, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
-	VMULPS  Z20, Z1, Z1
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z20, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
-	VMULPS  Z20, Z3, Z3
 	VMOVUPS Z3, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z20, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
-	VMULPS  Z20, Z5, Z5
 	VMOVUPS Z5, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z20, Z6, Z6
 	VMOVUPS Z6, K1, (AX)
-	VMULPS  Z20, Z7, Z7
 	VMOVUPS Z7, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z20, Z8, Z8
 	VMOVUPS Z8, K1, (AX)
-	VMULPS  Z20, Z9, Z9
 	VMOVUPS Z9, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z20, Z10, Z10
 	VMOVUPS Z10, K1, (AX)
-	VMULPS  Z20, Z11, Z11
 	VMOVUPS Z11, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z20, Z12, Z12
 	VMOVUPS Z12, K1, (AX)
-	VMULPS  Z20, Z13, Z13
 	VMOVUPS Z13, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z20, Z14, Z14
 	VMOVUPS Z14, K1, (AX)
-	VMULPS  Z20, Z15, Z15
 	VMOVUPS Z15, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z20, Z16, Z16
 	VMOVUPS Z16, K1, (AX)
-	VMULPS  Z20, Z17, Z17
 	VMOVUPS Z17, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z20, Z18, Z18
 	VMOVUPS Z18, K1, (AX)
-	VMULPS  Z20, Z19, Z19
 	VMOVUPS Z19, K2, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h10_tile
 	VZEROUPPER
 	RET
 
 h11:
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+h11_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), DX
 	LEAQ   (CX)(DX*1), BX
 	LEAQ   (BX)(DX*1), SI
 	LEAQ   (SI)(DX*1), DX
-	MOVQ   k+8(FP), DI
-	MOVQ   b+32(FP), R8
-	MOVQ   stepB+40(FP), R9
+	MOVQ   k+16(FP), DI
+	MOVQ   b+48(FP), R8
+	MOVQ   stepB+56(FP), R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -15968,189 +22664,347 @@ h11_step_one:
 	JNZ          h11_step_one
 
 h11_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x20
+	JL           h11_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h11_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z22
+	VMULPS       Z22, Z0, Z0
+	VMULPS       Z22, Z1, Z1
+	VMULPS       Z22, Z2, Z2
+	VMULPS       Z22, Z3, Z3
+	VMULPS       Z22, Z4, Z4
+	VMULPS       Z22, Z5, Z5
+	VMULPS       Z22, Z6, Z6
+	VMULPS       Z22, Z7, Z7
+	VMULPS       Z22, Z8, Z8
+	VMULPS       Z22, Z9, Z9
+	VMULPS       Z22, Z10, Z10
+	VMULPS       Z22, Z11, Z11
+	VMULPS       Z22, Z12, Z12
+	VMULPS       Z22, Z13, Z13
+	VMULPS       Z22, Z14, Z14
+	VMULPS       Z22, Z15, Z15
+	VMULPS       Z22, Z16, Z16
+	VMULPS       Z22, Z17, Z17
+	VMULPS       Z22, Z18, Z18
+	VMULPS       Z22, Z19, Z19
+	VMULPS       Z22, Z20, Z20
+	VMULPS       Z22, Z21, Z21
+
+h11_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h11_whole_fresh
+	VBROADCASTSS beta+68(FP), Z22
+	VMOVUPS      (AX), Z23
+	VFMADD231PS  Z22, Z23, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z23
+	VFMADD231PS  Z22, Z23, Z1
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z23
+	VFMADD231PS  Z22, Z23, Z2
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      64(AX), Z23
+	VFMADD231PS  Z22, Z23, Z3
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z23
+	VFMADD231PS  Z22, Z23, Z4
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      64(AX), Z23
+	VFMADD231PS  Z22, Z23, Z5
+	VMOVUPS      Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z23
+	VFMADD231PS  Z22, Z23, Z6
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      64(AX), Z23
+	VFMADD231PS  Z22, Z23, Z7
+	VMOVUPS      Z7, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z23
+	VFMADD231PS  Z22, Z23, Z8
+	VMOVUPS      Z8, (AX)
+	VMOVUPS      64(AX), Z23
+	VFMADD231PS  Z22, Z23, Z9
+	VMOVUPS      Z9, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z23
+	VFMADD231PS  Z22, Z23, Z10
+	VMOVUPS      Z10, (AX)
+	VMOVUPS      64(AX), Z23
+	VFMADD231PS  Z22, Z23, Z11
+	VMOVUPS      Z11, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z23
+	VFMADD231PS  Z22, Z23, Z12
+	VMOVUPS      Z12, (AX)
+	VMOVUPS      64(AX), Z23
+	VFMADD231PS  Z22, Z23, Z13
+	VMOVUPS      Z13, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z23
+	VFMADD231PS  Z22, Z23, Z14
+	VMOVUPS      Z14, (AX)
+	VMOVUPS      64(AX), Z23
+	VFMADD231PS  Z22, Z23, Z15
+	VMOVUPS      Z15, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z23
+	VFMADD231PS  Z22, Z23, Z16
+	VMOVUPS      Z16, (AX)
+	VMOVUPS      64(AX), Z23
+	VFMADD231PS  Z22, Z23, Z17
+	VMOVUPS      Z17, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z23
+	VFMADD231PS  Z22, Z23, Z18
+	VMOVUPS      Z18, (AX)
+	VMOVUPS      64(AX), Z23
+	VFMADD231PS  Z22, Z23, Z19
+	VMOVUPS      Z19, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z23
+	VFMADD231PS  Z22, Z23, Z20
+	VMOVUPS      Z20, (AX)
+	VMOVUPS      64(AX), Z23
+	VFMADD231PS  Z22, Z23, Z21
+	VMOVUPS      Z21, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h11_tile
+	VZEROUPPER
+	RET
+
+h11_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z20, (AX)
+	VMOVUPS Z21, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h11_tile
+	VZEROUPPER
+	RET
+
+h11_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
 	KMOVW        BX, K2
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z22
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h11_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z22
+	VMULPS       Z22, Z0, Z0
+	VMULPS       Z22, Z1, Z1
+	VMULPS       Z22, Z2, Z2
+	VMULPS       Z22, Z3, Z3
+	VMULPS       Z22, Z4, Z4
+	VMULPS       Z22, Z5, Z5
+	VMULPS       Z22, Z6, Z6
+	VMULPS       Z22, Z7, Z7
+	VMULPS       Z22, Z8, Z8
+	VMULPS       Z22, Z9, Z9
+	VMULPS       Z22, Z10, Z10
+	VMULPS       Z22, Z11, Z11
+	VMULPS       Z22, Z12, Z12
+	VMULPS       Z22, Z13, Z13
+	VMULPS       Z22, Z14, Z14
+	VMULPS       Z22, Z15, Z15
+	VMULPS       Z22, Z16, Z16
+	VMULPS       Z22, Z17, Z17
+	VMULPS       Z22, Z18, Z18
+	VMULPS       Z22, Z19, Z19
+	VMULPS       Z22, Z20, Z20
+	VMULPS       Z22, Z21, Z21
+
+h11_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h11_masked_fresh
-	VBROADCASTSS beta+52(FP), Z23
-	VMOVUPS.Z    (AX), K1, Z24
-	VMULPS       Z22, Z0, Z0
-	VFMADD231PS  Z23, Z24, Z0
+	VBROADCASTSS beta+68(FP), Z22
+	VMOVUPS.Z    (AX), K1, Z23
+	VFMADD231PS  Z22, Z23, Z0
 	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z22, Z1, Z1
-	VFMADD231PS  Z23, Z0, Z1
+	VMOVUPS.Z    64(AX), K2, Z23
+	VFMADD231PS  Z22, Z23, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z22, Z2, Z2
-	VFMADD231PS  Z23, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z23
+	VFMADD231PS  Z22, Z23, Z2
 	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z22, Z3, Z3
-	VFMADD231PS  Z23, Z0, Z3
+	VMOVUPS.Z    64(AX), K2, Z23
+	VFMADD231PS  Z22, Z23, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z22, Z4, Z4
-	VFMADD231PS  Z23, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z23
+	VFMADD231PS  Z22, Z23, Z4
 	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z22, Z5, Z5
-	VFMADD231PS  Z23, Z0, Z5
+	VMOVUPS.Z    64(AX), K2, Z23
+	VFMADD231PS  Z22, Z23, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z22, Z6, Z6
-	VFMADD231PS  Z23, Z0, Z6
+	VMOVUPS.Z    (AX), K1, Z23
+	VFMADD231PS  Z22, Z23, Z6
 	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z22, Z7, Z7
-	VFMADD231PS  Z23, Z0, Z7
+	VMOVUPS.Z    64(AX), K2, Z23
+	VFMADD231PS  Z22, Z23, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z22, Z8, Z8
-	VFMADD231PS  Z23, Z0, Z8
+	VMOVUPS.Z    (AX), K1, Z23
+	VFMADD231PS  Z22, Z23, Z8
 	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z22, Z9, Z9
-	VFMADD231PS  Z23, Z0, Z9
+	VMOVUPS.Z    64(AX), K2, Z23
+	VFMADD231PS  Z22, Z23, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z22, Z10, Z10
-	VFMADD231PS  Z23, Z0, Z10
+	VMOVUPS.Z    (AX), K1, Z23
+	VFMADD231PS  Z22, Z23, Z10
 	VMOVUPS      Z10, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z22, Z11, Z11
-	VFMADD231PS  Z23, Z0, Z11
+	VMOVUPS.Z    64(AX), K2, Z23
+	VFMADD231PS  Z22, Z23, Z11
 	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z22, Z12, Z12
-	VFMADD231PS  Z23, Z0, Z12
+	VMOVUPS.Z    (AX), K1, Z23
+	VFMADD231PS  Z22, Z23, Z12
 	VMOVUPS      Z12, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z22, Z13, Z13
-	VFMADD231PS  Z23, Z0, Z13
+	VMOVUPS.Z    64(AX), K2, Z23
+	VFMADD231PS  Z22, Z23, Z13
 	VMOVUPS      Z13, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z22, Z14, Z14
-	VFMADD231PS  Z23, Z0, Z14
+	VMOVUPS.Z    (AX), K1, Z23
+	VFMADD231PS  Z22, Z23, Z14
 	VMOVUPS      Z14, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z22, Z15, Z15
-	VFMADD231PS  Z23, Z0, Z15
+	VMOVUPS.Z    64(AX), K2, Z23
+	VFMADD231PS  Z22, Z23, Z15
 	VMOVUPS      Z15, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z22, Z16, Z16
-	VFMADD231PS  Z23, Z0, Z16
+	VMOVUPS.Z    (AX), K1, Z23
+	VFMADD231PS  Z22, Z23, Z16
 	VMOVUPS      Z16, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z22, Z17, Z17
-	VFMADD231PS  Z23, Z0, Z17
+	VMOVUPS.Z    64(AX), K2, Z23
+	VFMADD231PS  Z22, Z23, Z17
 	VMOVUPS      Z17, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z22, Z18, Z18
-	VFMADD231PS  Z23, Z0, Z18
+	VMOVUPS.Z    (AX), K1, Z23
+	VFMADD231PS  Z22, Z23, Z18
 	VMOVUPS      Z18, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z22, Z19, Z19
-	VFMADD231PS  Z23, Z0, Z19
+	VMOVUPS.Z    64(AX), K2, Z23
+	VFMADD231PS  Z22, Z23, Z19
 	VMOVUPS      Z19, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z22, Z20, Z20
-	VFMADD231PS  Z23, Z0, Z20
+	VMOVUPS.Z    (AX), K1, Z23
+	VFMADD231PS  Z22, Z23, Z20
 	VMOVUPS      Z20, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z22, Z21, Z21
-	VFMADD231PS  Z23, Z0, Z21
+	VMOVUPS.Z    64(AX), K2, Z23
+	VFMADD231PS  Z22, Z23, Z21
 	VMOVUPS      Z21, K2, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h11_tile
 	VZEROUPPER
 	RET
 
 h11_masked_fresh:
-	VMULPS  Z22, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
-	VMULPS  Z22, Z1, Z1
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z22, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
-	VMULPS  Z22, Z3, Z3
 	VMOVUPS Z3, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z22, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
-	VMULPS  Z22, Z5, Z5
 	VMOVUPS Z5, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z22, Z6, Z6
 	VMOVUPS Z6, K1, (AX)
-	VMULPS  Z22, Z7, Z7
 	VMOVUPS Z7, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z22, Z8, Z8
 	VMOVUPS Z8, K1, (AX)
-	VMULPS  Z22, Z9, Z9
 	VMOVUPS Z9, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z22, Z10, Z10
 	VMOVUPS Z10, K1, (AX)
-	VMULPS  Z22, Z11, Z11
 	VMOVUPS Z11, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z22, Z12, Z12
 	VMOVUPS Z12, K1, (AX)
-	VMULPS  Z22, Z13, Z13
 	VMOVUPS Z13, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z22, Z14, Z14
 	VMOVUPS Z14, K1, (AX)
-	VMULPS  Z22, Z15, Z15
 	VMOVUPS Z15, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z22, Z16, Z16
 	VMOVUPS Z16, K1, (AX)
-	VMULPS  Z22, Z17, Z17
 	VMOVUPS Z17, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z22, Z18, Z18
 	VMOVUPS Z18, K1, (AX)
-	VMULPS  Z22, Z19, Z19
 	VMOVUPS Z19, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z22, Z20, Z20
 	VMOVUPS Z20, K1, (AX)
-	VMULPS  Z22, Z21, Z21
 	VMOVUPS Z21, K2, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h11_tile
 	VZEROUPPER
 	RET
 
 h12:
-	MOVQ   stepA+24(FP), AX
-	MOVQ   a+16(FP), CX
+h12_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
 	LEAQ   (AX)(AX*2), DX
 	LEAQ   (CX)(DX*1), BX
 	LEAQ   (BX)(DX*1), SI
 	LEAQ   (SI)(DX*1), DX
-	MOVQ   k+8(FP), DI
-	MOVQ   b+32(FP), R8
-	MOVQ   stepB+40(FP), R9
+	MOVQ   k+16(FP), DI
+	MOVQ   b+48(FP), R8
+	MOVQ   stepB+56(FP), R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -16393,190 +23247,357 @@ h12_step_one:
 	JNZ          h12_step_one
 
 h12_step_end:
-	MOVQ         c+56(FP), AX
-	MOVQ         strideC+64(FP), CX
-	MOVQ         cols+72(FP), DX
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	CMPQ         DX, $0x20
+	JL           h12_part
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h12_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z24
+	VMULPS       Z24, Z0, Z0
+	VMULPS       Z24, Z1, Z1
+	VMULPS       Z24, Z2, Z2
+	VMULPS       Z24, Z3, Z3
+	VMULPS       Z24, Z4, Z4
+	VMULPS       Z24, Z5, Z5
+	VMULPS       Z24, Z6, Z6
+	VMULPS       Z24, Z7, Z7
+	VMULPS       Z24, Z8, Z8
+	VMULPS       Z24, Z9, Z9
+	VMULPS       Z24, Z10, Z10
+	VMULPS       Z24, Z11, Z11
+	VMULPS       Z24, Z12, Z12
+	VMULPS       Z24, Z13, Z13
+	VMULPS       Z24, Z14, Z14
+	VMULPS       Z24, Z15, Z15
+	VMULPS       Z24, Z16, Z16
+	VMULPS       Z24, Z17, Z17
+	VMULPS       Z24, Z18, Z18
+	VMULPS       Z24, Z19, Z19
+	VMULPS       Z24, Z20, Z20
+	VMULPS       Z24, Z21, Z21
+	VMULPS       Z24, Z22, Z22
+	VMULPS       Z24, Z23, Z23
+
+h12_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h12_whole_fresh
+	VBROADCASTSS beta+68(FP), Z24
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z1
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z2
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z3
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z4
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z5
+	VMOVUPS      Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z6
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z7
+	VMOVUPS      Z7, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z8
+	VMOVUPS      Z8, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z9
+	VMOVUPS      Z9, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z10
+	VMOVUPS      Z10, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z11
+	VMOVUPS      Z11, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z12
+	VMOVUPS      Z12, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z13
+	VMOVUPS      Z13, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z14
+	VMOVUPS      Z14, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z15
+	VMOVUPS      Z15, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z16
+	VMOVUPS      Z16, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z17
+	VMOVUPS      Z17, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z18
+	VMOVUPS      Z18, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z19
+	VMOVUPS      Z19, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z20
+	VMOVUPS      Z20, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z21
+	VMOVUPS      Z21, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z22
+	VMOVUPS      Z22, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z23
+	VMOVUPS      Z23, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h12_tile
+	VZEROUPPER
+	RET
+
+h12_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z20, (AX)
+	VMOVUPS Z21, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z22, (AX)
+	VMOVUPS Z23, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h12_tile
+	VZEROUPPER
+	RET
+
+h12_part:
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
 	SHRQ         $0x10, BX
 	KMOVW        BX, K2
 	SHRQ         $0x10, BX
-	VBROADCASTSS alpha+48(FP), Z24
-	MOVL         beta+52(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h12_masked_scaled
+	VBROADCASTSS alpha+64(FP), Z24
+	VMULPS       Z24, Z0, Z0
+	VMULPS       Z24, Z1, Z1
+	VMULPS       Z24, Z2, Z2
+	VMULPS       Z24, Z3, Z3
+	VMULPS       Z24, Z4, Z4
+	VMULPS       Z24, Z5, Z5
+	VMULPS       Z24, Z6, Z6
+	VMULPS       Z24, Z7, Z7
+	VMULPS       Z24, Z8, Z8
+	VMULPS       Z24, Z9, Z9
+	VMULPS       Z24, Z10, Z10
+	VMULPS       Z24, Z11, Z11
+	VMULPS       Z24, Z12, Z12
+	VMULPS       Z24, Z13, Z13
+	VMULPS       Z24, Z14, Z14
+	VMULPS       Z24, Z15, Z15
+	VMULPS       Z24, Z16, Z16
+	VMULPS       Z24, Z17, Z17
+	VMULPS       Z24, Z18, Z18
+	VMULPS       Z24, Z19, Z19
+	VMULPS       Z24, Z20, Z20
+	VMULPS       Z24, Z21, Z21
+	VMULPS       Z24, Z22, Z22
+	VMULPS       Z24, Z23, Z23
+
+h12_masked_scaled:
+	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
 	JZ           h12_masked_fresh
-	VBROADCASTSS beta+52(FP), Z25
-	VMOVUPS.Z    (AX), K1, Z26
-	VMULPS       Z24, Z0, Z0
-	VFMADD231PS  Z25, Z26, Z0
+	VBROADCASTSS beta+68(FP), Z24
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z0
 	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z24, Z1, Z1
-	VFMADD231PS  Z25, Z0, Z1
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z24, Z2, Z2
-	VFMADD231PS  Z25, Z0, Z2
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z2
 	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z24, Z3, Z3
-	VFMADD231PS  Z25, Z0, Z3
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z24, Z4, Z4
-	VFMADD231PS  Z25, Z0, Z4
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z4
 	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z24, Z5, Z5
-	VFMADD231PS  Z25, Z0, Z5
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z24, Z6, Z6
-	VFMADD231PS  Z25, Z0, Z6
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z6
 	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z24, Z7, Z7
-	VFMADD231PS  Z25, Z0, Z7
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z24, Z8, Z8
-	VFMADD231PS  Z25, Z0, Z8
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z8
 	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z24, Z9, Z9
-	VFMADD231PS  Z25, Z0, Z9
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z24, Z10, Z10
-	VFMADD231PS  Z25, Z0, Z10
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z10
 	VMOVUPS      Z10, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z24, Z11, Z11
-	VFMADD231PS  Z25, Z0, Z11
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z11
 	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z24, Z12, Z12
-	VFMADD231PS  Z25, Z0, Z12
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z12
 	VMOVUPS      Z12, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z24, Z13, Z13
-	VFMADD231PS  Z25, Z0, Z13
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z13
 	VMOVUPS      Z13, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z24, Z14, Z14
-	VFMADD231PS  Z25, Z0, Z14
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z14
 	VMOVUPS      Z14, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z24, Z15, Z15
-	VFMADD231PS  Z25, Z0, Z15
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z15
 	VMOVUPS      Z15, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z24, Z16, Z16
-	VFMADD231PS  Z25, Z0, Z16
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z16
 	VMOVUPS      Z16, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z24, Z17, Z17
-	VFMADD231PS  Z25, Z0, Z17
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z17
 	VMOVUPS      Z17, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z24, Z18, Z18
-	VFMADD231PS  Z25, Z0, Z18
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z18
 	VMOVUPS      Z18, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z24, Z19, Z19
-	VFMADD231PS  Z25, Z0, Z19
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z19
 	VMOVUPS      Z19, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z24, Z20, Z20
-	VFMADD231PS  Z25, Z0, Z20
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z20
 	VMOVUPS      Z20, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z24, Z21, Z21
-	VFMADD231PS  Z25, Z0, Z21
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z21
 	VMOVUPS      Z21, K2, 64(AX)
 	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z0
-	VMULPS       Z24, Z22, Z22
-	VFMADD231PS  Z25, Z0, Z22
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z22
 	VMOVUPS      Z22, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z0
-	VMULPS       Z24, Z23, Z23
-	VFMADD231PS  Z25, Z0, Z23
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z23
 	VMOVUPS      Z23, K2, 64(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h12_tile
 	VZEROUPPER
 	RET
 
 h12_masked_fresh:
-	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
-	VMULPS  Z24, Z1, Z1
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z24, Z2, Z2
 	VMOVUPS Z2, K1, (AX)
-	VMULPS  Z24, Z3, Z3
 	VMOVUPS Z3, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z24, Z4, Z4
 	VMOVUPS Z4, K1, (AX)
-	VMULPS  Z24, Z5, Z5
 	VMOVUPS Z5, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z24, Z6, Z6
 	VMOVUPS Z6, K1, (AX)
-	VMULPS  Z24, Z7, Z7
 	VMOVUPS Z7, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z24, Z8, Z8
 	VMOVUPS Z8, K1, (AX)
-	VMULPS  Z24, Z9, Z9
 	VMOVUPS Z9, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z24, Z10, Z10
 	VMOVUPS Z10, K1, (AX)
-	VMULPS  Z24, Z11, Z11
 	VMOVUPS Z11, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z24, Z12, Z12
 	VMOVUPS Z12, K1, (AX)
-	VMULPS  Z24, Z13, Z13
 	VMOVUPS Z13, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z24, Z14, Z14
 	VMOVUPS Z14, K1, (AX)
-	VMULPS  Z24, Z15, Z15
 	VMOVUPS Z15, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z24, Z16, Z16
 	VMOVUPS Z16, K1, (AX)
-	VMULPS  Z24, Z17, Z17
 	VMOVUPS Z17, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z24, Z18, Z18
 	VMOVUPS Z18, K1, (AX)
-	VMULPS  Z24, Z19, Z19
 	VMOVUPS Z19, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z24, Z20, Z20
 	VMOVUPS Z20, K1, (AX)
-	VMULPS  Z24, Z21, Z21
 	VMOVUPS Z21, K2, 64(AX)
 	ADDQ    CX, AX
-	VMULPS  Z24, Z22, Z22
 	VMOVUPS Z22, K1, (AX)
-	VMULPS  Z24, Z23, Z23
 	VMOVUPS Z23, K2, 64(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h12_tile
 	VZEROUPPER
 	RET
 

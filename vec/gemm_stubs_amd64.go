@@ -4,54 +4,54 @@
 
 package vec
 
-// tile16AVX2 adds to a tile of height rows, up to 6, and cols columns of c;
+// tile16AVX2 adds to tiles of height rows, up to 6, and cols columns of c, one tile below another;
 // a's rows are neighbours, stepA from step to step.
-// Steps and strides are in bytes.
+// nextA is from tile to tile. Steps and strides are in bytes.
 //
 //go:noescape
-func tile16AVX2(height int, k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+func tile16AVX2(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 
-// tile8AVX512 adds to a tile of height rows, up to 12, and cols columns of c;
+// tile8AVX512 adds to tiles of height rows, up to 12, and cols columns of c, one tile below another;
 // a's rows are neighbours, stepA from step to step.
-// Steps and strides are in bytes.
+// nextA is from tile to tile. Steps and strides are in bytes.
 //
 //go:noescape
-func tile8AVX512(height int, k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+func tile8AVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 
-// tile8RowsAVX512 adds to a tile of height rows, up to 12, and cols columns of c;
+// tile8RowsAVX512 adds to tiles of height rows, up to 12, and cols columns of c, one tile below another;
 // a is row-major, stepA from row to row.
-// Steps and strides are in bytes.
+// nextA is from tile to tile. Steps and strides are in bytes.
 //
 //go:noescape
-func tile8RowsAVX512(height int, k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+func tile8RowsAVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 
-// tile16AVX512 adds to a tile of height rows, up to 12, and cols columns of c;
+// tile16AVX512 adds to tiles of height rows, up to 12, and cols columns of c, one tile below another;
 // a's rows are neighbours, stepA from step to step.
-// Steps and strides are in bytes.
+// nextA is from tile to tile. Steps and strides are in bytes.
 //
 //go:noescape
-func tile16AVX512(height int, k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+func tile16AVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 
-// tile16RowsAVX512 adds to a tile of height rows, up to 12, and cols columns of c;
+// tile16RowsAVX512 adds to tiles of height rows, up to 12, and cols columns of c, one tile below another;
 // a is row-major, stepA from row to row.
-// Steps and strides are in bytes.
+// nextA is from tile to tile. Steps and strides are in bytes.
 //
 //go:noescape
-func tile16RowsAVX512(height int, k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+func tile16RowsAVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 
-// tile32AVX512 adds to a tile of height rows, up to 12, and cols columns of c;
+// tile32AVX512 adds to tiles of height rows, up to 12, and cols columns of c, one tile below another;
 // a's rows are neighbours, stepA from step to step.
-// Steps and strides are in bytes.
+// nextA is from tile to tile. Steps and strides are in bytes.
 //
 //go:noescape
-func tile32AVX512(height int, k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+func tile32AVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 
-// tile32RowsAVX512 adds to a tile of height rows, up to 12, and cols columns of c;
+// tile32RowsAVX512 adds to tiles of height rows, up to 12, and cols columns of c, one tile below another;
 // a is row-major, stepA from row to row.
-// Steps and strides are in bytes.
+// nextA is from tile to tile. Steps and strides are in bytes.
 //
 //go:noescape
-func tile32RowsAVX512(height int, k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+func tile32RowsAVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 
 // dotsAVX2 sets tiles of rows, up to 2, times cols, up to 3, elements of c, one tile
 // below another, by inner products of rows of a and rows of b. Strides are in bytes.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -84,6 +85,17 @@ func (w *wide) load(m Mem, half int) reg.VecVirtual {
 
 func (w *wide) store(v reg.VecVirtual, m Mem, half int) { VMOVUPS(v, w.masks[half], m) }
 
+// filled is a tile with all columns present. AMD stores a vector faster without a mask.
+type filled struct{ *wide }
+
+func (f filled) load(m Mem, _ int) reg.VecVirtual {
+	v := f.vector()
+	VMOVUPS(m, v)
+	return v
+}
+
+func (filled) store(v reg.VecVirtual, m Mem, _ int) { VMOVUPS(v, m) }
+
 // A reader is how a tile reads a. element is the element of row i, ahead steps
 // on; next follows each step, and pass each group of steps.
 type reader struct {
@@ -134,9 +146,9 @@ func rowsOfA(height int) reader {
 // tileKernel writes the kernel of all tiles of one width, up to a height.
 func tileKernel(set outer, heightMax int, read func(height int) reader, suffix, doc string) {
 	name := fmt.Sprintf("tile%d%s%s", set.vectors()*set.lanes(), suffix, set.name())
-	kernel(name, "func(height, k int, a *float32, stepA int, b *float32, stepB int, alpha, beta float32, c *float32, strideC, cols int)",
-		fmt.Sprintf("adds to a tile of height rows, up to %d, and cols columns of c;", heightMax),
-		doc, "Steps and strides are in bytes.")
+	kernel(name, "func(height, tiles, k int, a *float32, stepA, nextA int, b *float32, stepB int, alpha, beta float32, c *float32, strideC, cols int)",
+		fmt.Sprintf("adds to tiles of height rows, up to %d, and cols columns of c, one tile below another;", heightMax),
+		doc, "nextA is from tile to tile. Steps and strides are in bytes.")
 	height := load64("height")
 	for h := heightMax; h > 1; h-- {
 		CMPQ(height, Imm(uint64(h)))
@@ -144,13 +156,16 @@ func tileKernel(set outer, heightMax int, read func(height int) reader, suffix, 
 	}
 	for h := 1; h <= heightMax; h++ {
 		Label(fmt.Sprintf("h%d", h))
-		oneTile(fmt.Sprintf("h%d_", h), set, h, read(h))
+		tileLoop(fmt.Sprintf("h%d_", h), set, h, read)
 	}
 }
 
-// oneTile emits the packed product: for each step it loads a row of b, broadcasts each element of a column of a, and
-// adds the products to the tile, which stays in registers.
-func oneTile(prefix string, set outer, height int, a reader) {
+// tileLoop emits the product of tiles of one height. For each step it loads a row of b, broadcasts each element of a column
+// of a, and adds the products to the tile, which stays in registers. The arguments a, c and tiles are then those of the next
+// tile.
+func tileLoop(prefix string, set outer, height int, read func(height int) reader) {
+	Label(prefix + "tile")
+	a := read(height)
 	k, b, stepB := load64("k"), load64("b"), load64("stepB")
 	acc := make([][]reg.VecVirtual, height)
 	for i := range acc {
@@ -202,23 +217,40 @@ func repeat(name string, n reg.GPVirtual, count int, body, pass func(i int)) {
 	Label(name + "_end")
 }
 
-// writeTile emits c = alpha*tile + beta*c, without reading c if beta is 0, and the return.
+// writeTile emits c = alpha*tile + beta*c, without reading c if beta is 0, and the step to the next tile or the return.
 func writeTile(prefix string, set outer, acc [][]reg.VecVirtual) {
 	c, stride, cols := load64("c"), load64("strideC"), load64("cols")
 	if narrow, ok := set.(narrow); ok {
 		CMPQ(cols, Imm(16))
 		JL(LabelRef(prefix + "part"))
-		writeRows(prefix+"whole", full{narrow}, acc, c, stride)
+		writeRows(prefix, "whole", full{narrow}, acc, c, stride)
 		Label(prefix + "part")
 		set = &masked{narrow: narrow}
 	}
+	if w, ok := set.(*wide); ok {
+		CMPQ(cols, Imm(uint64(w.columns)))
+		JL(LabelRef(prefix + "part"))
+		writeRows(prefix, "whole", filled{w}, acc, c, stride)
+		Label(prefix + "part")
+	}
 	set.prepare(cols)
-	writeRows(prefix+"masked", set, acc, c, stride)
+	writeRows(prefix, "masked", set, acc, c, stride)
 }
 
-func writeRows(name string, set outer, acc [][]reg.VecVirtual, c, stride reg.GPVirtual) {
-	bits, alpha := GP32(), set.vector()
+func writeRows(prefix, name string, set outer, acc [][]reg.VecVirtual, c, stride reg.GPVirtual) {
+	name = prefix + name
+	bits := GP32()
+	MOVL(address("alpha"), bits)
+	CMPL(bits, U32(math.Float32bits(1)))
+	JEQ(LabelRef(name + "_scaled"))
+	alpha := set.vector()
 	VBROADCASTSS(address("alpha"), alpha)
+	for _, row := range acc {
+		for _, v := range row {
+			VMULPS(alpha, v, v)
+		}
+	}
+	Label(name + "_scaled")
 	MOVL(address("beta"), bits)
 	ADDL(bits, bits) // drops the sign: zero for either zero
 	JZ(LabelRef(name + "_fresh"))
@@ -226,19 +258,25 @@ func writeRows(name string, set outer, acc [][]reg.VecVirtual, c, stride reg.GPV
 	VBROADCASTSS(address("beta"), beta)
 	eachVector(set, acc, c, stride, func(v reg.VecVirtual, m Mem, half int) {
 		old := set.load(m, half)
-		VMULPS(alpha, v, v)
 		VFMADD231PS(beta, old, v)
 		set.store(v, m, half)
 	})
-	finish()
+	nextTile(prefix)
 	Label(name + "_fresh")
-	eachVector(set, acc, c, stride, func(v reg.VecVirtual, m Mem, half int) {
-		VMULPS(alpha, v, v)
-		set.store(v, m, half)
-	})
+	eachVector(set, acc, c, stride, set.store)
+	nextTile(prefix)
+}
+
+// nextTile emits the jump to the next tile, or the return after the last.
+func nextTile(prefix string) {
+	next := load64("nextA")
+	ADDQ(next, address("a"))
+	DECQ(address("tiles"))
+	JNZ(LabelRef(prefix + "tile"))
 	finish()
 }
 
+// eachVector emits what do emits for each vector of a tile and its place in c, and puts the place of the next tile in c.
 func eachVector(set outer, acc [][]reg.VecVirtual, c, stride reg.GPVirtual, do func(v reg.VecVirtual, m Mem, half int)) {
 	row := GP64()
 	MOVQ(c, row)
@@ -246,10 +284,9 @@ func eachVector(set outer, acc [][]reg.VecVirtual, c, stride reg.GPVirtual, do f
 		for half, v := range acc[i] {
 			do(v, memAt(row, 4*set.lanes()*half), half)
 		}
-		if i < len(acc)-1 {
-			ADDQ(stride, row)
-		}
+		ADDQ(stride, row)
 	}
+	MOVQ(row, address("c"))
 }
 
 func (narrow) prepare(reg.GPVirtual)                {}
