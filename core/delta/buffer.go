@@ -35,7 +35,9 @@ type Buffer struct {
 	ids         []uint32
 	keys        *keys.Index // of a keyed buffer, in place of places and ids
 	values      []float32
-	joined      int // rows of deltas that were added to rows present: where the audit's rows go in a sum
+	slabs       *slabs // gives the memory of ids and values; nil: it is the buffer's own
+	memory      *slab  // that memory; nil: it is the buffer's own
+	joined      int    // rows of deltas that were added to rows present: where the audit's rows go in a sum
 }
 
 // NewBuffer makes an empty buffer for a partition of that many rows of a table. Single rows beyond,
@@ -140,7 +142,7 @@ func addRows[R ~uint32](b *Buffer, rows []R, first R, d []float32) {
 		return
 	}
 	if len(b.ids) == 0 {
-		b.ids, b.values = slices.Grow(b.ids, len(rows)), slices.Grow(b.values, len(d))
+		b.reserve(len(rows))
 		b.ascends = b.places.hash > 0
 	}
 	if b.ascends && mergeMost*len(rows) >= len(b.ids) && ascend(rows) {

@@ -93,6 +93,7 @@ func mergeFour(b, o, p, q *Buffer) {
 	all := unionRows([4][]uint32{b.ids, o.ids, p.ids, q.ids})
 	b.joined += o.joined + p.joined + q.joined + n + len(o.ids) + len(p.ids) + len(q.ids) - all
 	b.ascends = true
+	b.reserve(all)
 	ids := [4][]uint32{b.ids, o.ids, p.ids, q.ids}
 	b.ids = append(b.ids, make([]uint32, all-n)...)
 	b.values = append(b.values, make([]float32, (all-n)*w)...)

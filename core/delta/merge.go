@@ -50,6 +50,7 @@ func mergeRows[R ~uint32](b *Buffer, rows []R, first R, d []float32) {
 	}
 	shared := sharedRows(b.ids, rows, first)
 	all := n + len(rows) - shared
+	b.reserve(all)
 	b.ids = append(b.ids, make([]uint32, all-n)...)
 	b.values = append(b.values, make([]float32, (all-n)*w)...)
 	b.joined += shared

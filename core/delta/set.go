@@ -13,7 +13,8 @@ import (
 // time.
 type Pools struct {
 	partitions []pool
-	direct     int // see NewBuffer
+	slabs      map[int]*slabs // of the lists of all partitions, by their width
+	direct     int            // see NewBuffer
 	free       []*Bundle
 }
 
@@ -22,20 +23,24 @@ type pool struct {
 	schema  *table.Schema
 	rows    int
 	seed    uint64
+	slabs   *slabs
 	buffers sync.Pool // of *Buffer
 }
 
 // NewPools returns pools for a number of partitions. Each is to be described before its first buffer is taken.
 // Partitions of more than direct rows are large (NewBuffer).
 func NewPools(partitions, direct int) *Pools {
-	return &Pools{partitions: make([]pool, partitions), direct: direct}
+	return &Pools{partitions: make([]pool, partitions), slabs: map[int]*slabs{}, direct: direct}
 }
 
 // Describe says what the buffers of a partition are made of: the schema of its table and its rows. The seed is that
 // of a keyed buffer (NewKeyed).
 func (p *Pools) Describe(n int, s *table.Schema, rows int, seed uint64) {
 	at := &p.partitions[n]
-	at.schema, at.rows, at.seed = s, rows, seed
+	if p.slabs[s.Width] == nil {
+		p.slabs[s.Width] = &slabs{width: s.Width}
+	}
+	at.schema, at.rows, at.seed, at.slabs = s, rows, seed, p.slabs[s.Width]
 }
 
 // get returns an empty buffer for a partition. It is safe for concurrent use.
@@ -47,12 +52,15 @@ func (p *Pools) get(n int) *Buffer {
 	if at.schema.Sparse {
 		return NewKeyed(at.schema, at.seed)
 	}
-	return NewBuffer(at.schema, at.rows, p.direct)
+	b := NewBuffer(at.schema, at.rows, p.direct)
+	b.slabs = at.slabs
+	return b
 }
 
 // put takes back a buffer of a partition.
 func (p *Pools) put(n int, b *Buffer) {
 	b.Reset()
+	b.releaseMemory()
 	p.partitions[n].buffers.Put(b)
 }
 
