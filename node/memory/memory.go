@@ -7,8 +7,7 @@
 //   - model: tables with the state of their rules, the copy that the best epoch keeps, and the one that is saved;
 //   - working copies: the rows of tables that tasks have read, and updates that have not been applied.
 //
-// Go's collector lets a heap grow to twice of what is alive, so 0.7 of what is to come is added; what is there has been through that.
-// Processes of one machine share the pages of mapped rows, and divide the tables.
+// The heap grows beyond what is alive as LimitGrowth lets it. Processes of one machine share the pages of mapped rows, and divide the tables.
 //
 // Sparse tables grow while the job runs and are not counted. Without /proc nothing is estimated.
 package memory
@@ -39,6 +38,7 @@ type Process struct {
 	File     uint64 // of Resident: pages of files, such as the program
 	Live     uint64 // of the heap: objects, those included that nothing refers to any more
 	Heap     uint64 // what the heap takes
+	Pointed  uint64 // what a collection looks at for pointers; unlimited where GOGC is set, which lets the heap double
 }
 
 // Measure reads the memory of this process. Resident is 0 where it is unknown.
@@ -49,7 +49,11 @@ func Measure(file func(path string) (string, error)) Process {
 	}
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return Process{Resident: kilobytes(status, "VmRSS:"), Peak: kilobytes(status, "VmHWM:"), File: kilobytes(status, "RssFile:"), Live: m.HeapInuse, Heap: m.HeapSys - m.HeapReleased}
+	_, pointed := collected()
+	if growthSet() {
+		pointed = unlimited
+	}
+	return Process{Pointed: pointed, Resident: kilobytes(status, "VmRSS:"), Peak: kilobytes(status, "VmHWM:"), File: kilobytes(status, "RssFile:"), Live: m.HeapInuse, Heap: m.HeapSys - m.HeapReleased}
 }
 
 // kilobytes returns the bytes that a line of a file in /proc states in kB; 0 without such a line.
@@ -82,7 +86,6 @@ type Estimate struct {
 const (
 	beside  = 8 << 20  // stacks and tables of the Go runtime
 	process = 24 << 20 // of a process before it reads data
-	slack   = 1.7      // the growth of the heap, over what is alive of it
 	spread  = 1.3      // several processes, over one (bench/command --only memory)
 )
 
@@ -92,7 +95,7 @@ func (j *Job) Estimate(now Process) Estimate {
 		return Estimate{}
 	}
 	e := Estimate{Now: now.Resident, Rows: j.rows(), Model: j.model(), Working: j.working()}
-	heap := max(float64(now.Heap), float64(now.Live)+slack*(float64(e.Rows)+float64(e.Model)+float64(e.Working)))
+	heap := max(float64(now.Heap), grown(float64(now.Live)+float64(e.Rows)+float64(e.Model)+float64(e.Working), now.Pointed))
 	peak := max(float64(now.File)+beside+heap, float64(now.Peak))
 	if j.Processes > 0 {
 		peak = spread*peak + float64(j.Processes)*process

@@ -82,6 +82,7 @@ type training struct {
 
 // train carries out one training command: it reads, trains, saves and reports.
 func (c *Tool) train(ctx context.Context, a app.Application, files []string, opt *trainOptions) error {
+	memory.LimitGrowth()
 	if opt.cluster.child {
 		return c.runChild(ctx, a, files, opt)
 	}
@@ -176,8 +177,7 @@ func (c *Tool) submit(ctx context.Context, a app.Application, files []string, op
 
 // checkMemory refuses a run that this machine has not got the memory for. The memory of the nodes of a cluster is unknown here.
 func (t *training) checkMemory() (err error) {
-	if t.opt.cluster.lead == nil {
-		job := &t.made.Job
+	if job := &t.made.Job; t.opt.cluster.lead == nil {
 		needs := memory.Job{Tables: job.Tables, Data: t.inputs.set, LaidOut: job.Prepare != nil && !t.made.Copied, Splits: job.Splits, Processes: len(t.members) - 1}
 		t.memory, err = needs.Check(t.about.Name, t.opt.ignoreMemory)
 	}
