@@ -32,6 +32,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"bellows"
 	"bellows/core"
@@ -161,6 +162,7 @@ type Client struct {
 	flush *flush.Coordinator
 	pools *delta.Pools
 	scratch
+	arenas     sync.Pool            // of *arena, for tasks
 	partitions []partition          // by route.Number
 	barriers   bool                 // some table is BSP, so that every task has a subtree of deltas, perhaps empty
 	work       *claim.Queue         // the units that the controller has dispatched to this node

@@ -17,7 +17,7 @@ func (c *Client) Finish(t *Task, result []float64, err error, fx *Effects) {
 		return
 	}
 	c.work.End(t.Unit.Split)
-	t.arena = t.arena[:0]
+	t.endReads()
 	c.cache.End(&t.reader, &fx.Outbox)
 	work := flush.Work{Unit: t.Unit, Clock: t.Unit.Items, Result: result, Summed: c.barriers, Barrier: &t.bspDeltas}
 	if c.cfg.Units != nil && !planted.On("sum-for-each-unit") {

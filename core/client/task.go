@@ -28,8 +28,12 @@ type Task struct {
 	reader       cache.Reader // of the split
 	bspDeltas    delta.Set    // for BSP tables: summed along the tree over splits and their units
 	streamDeltas delta.Set    // for the others: summed as tasks finish, and retained until their commit
-	arena        []float32
+	arena        *arena       // nil until the task needs one
 }
+
+// arena is memory for rows that a task reads. Only running tasks have one (Client.arenas): a job may have many more
+// splits than run at once.
+type arena struct{ values []float32 }
 
 func newTask(c *Client) *Task {
 	return &Task{client: c, bspDeltas: c.pools.NewSet(), streamDeltas: c.pools.NewSet()}
@@ -105,13 +109,30 @@ func partitionRun(cut table.Cut, rows []bellows.RowID) (p bellows.PartitionID, f
 // room returns memory of the task for n values, valid until the task ends: slices that were given before stay, in the
 // previous arena.
 func (t *Task) room(n int) []float32 {
-	at := len(t.arena)
-	if cap(t.arena)-at < n {
-		t.arena = make([]float32, 0, max(2*cap(t.arena), n))
+	if t.arena == nil {
+		if a, ok := t.client.arenas.Get().(*arena); ok {
+			t.arena = a
+		} else {
+			t.arena = new(arena)
+		}
+	}
+	a := t.arena
+	at := len(a.values)
+	if cap(a.values)-at < n {
+		a.values = make([]float32, 0, max(2*cap(a.values), n))
 		at = 0
 	}
-	t.arena = t.arena[:at+n]
-	return t.arena[at : at+n : at+n]
+	a.values = a.values[:at+n]
+	return a.values[at : at+n : at+n]
+}
+
+// endReads gives back the memory of what the task has read.
+func (t *Task) endReads() {
+	if t.arena != nil {
+		t.arena.values = t.arena.values[:0]
+		t.client.arenas.Put(t.arena)
+		t.arena = nil
+	}
 }
 
 // Version returns the version of a partition that the task sees, under a lease if it has one: every commit up to one,

@@ -21,8 +21,8 @@ const (
 // GrowthPercent returns by how many percent of what is alive the heap may grow before the next collection.
 //
 // Go lets a heap double, so that each byte that it looks at pays for one that is allocated. But it looks for pointers
-// only, and rows and tables have none: a table of 100 MB makes no collection longer. So the growth follows the bytes that may have pointers. It is at least an eighth of the heap, since collections also sweep
-// the heap.
+// only, and rows and tables have none: a table of 100 MB makes no collection longer. So the growth follows the bytes
+// that may have pointers. It is at least an eighth of the heap, since collections also sweep the heap.
 func GrowthPercent(alive, pointed uint64) int {
 	if alive == 0 {
 		return percentMost
