@@ -35,7 +35,10 @@ func newModel(p *problem, tables [][]float32, ended details) (*model.Model, erro
 	if len(tables) == 0 || len(tables[0]) != (p.Features+1)*p.stride() {
 		return nil, bellows.Errorf(bellows.Bug, "make model", p.App, "the tables are not those of the job")
 	}
-	w := p.plain(tables[0], make([]float32, (p.Features+1)*p.width))
+	w := tables[0]
+	if p.charges {
+		w = p.plain(w, make([]float32, (p.Features+1)*p.width))
+	}
 	weights := make([]float32, p.width*p.Features)
 	for j, factor := range p.Scale.Factor {
 		for c := range p.width {

@@ -31,12 +31,37 @@ type Collector struct {
 	tables []table.Schema
 	route  *route.Route
 	slots  [][]int // by table: the widths of its rule's slots
-	live   []image // by route.Number
-	kept   []image
+	live   states
+	kept   states
 	open   []wire.Address // lanes that have not sent all
 	whole  bool
 	over   bool
 	err    error
+}
+
+// states is what has come of the state of all partitions.
+type states struct {
+	images []image     // by route.Number
+	tables [][]float32 // of dense tables: the rows of all partitions, of which those of the images are parts; nil: none has come
+}
+
+func newStates(tables, partitions int) states {
+	return states{make([]image, partitions), make([][]float32, tables)}
+}
+
+// rows returns empty memory for the rows of a partition. The rows of all partitions of a dense table are one array, so that
+// Tables does not copy them.
+func (s *states) rows(c *Collector, ref bellows.PartitionRef, im *image) []float32 {
+	t := &c.tables[ref.Table]
+	if t.Sparse {
+		return make([]float32, 0, c.size(ref, im, 0))
+	}
+	if s.tables[ref.Table] == nil {
+		s.tables[ref.Table] = make([]float32, t.Rows*t.Width)
+	}
+	first, end := c.route.Cut(ref.Table).Rows(ref.Partition)
+	lo, hi := int(first)*t.Width, int(end)*t.Width
+	return s.tables[ref.Table][lo:lo:hi]
 }
 
 // image is what has come of a partition's state.
@@ -66,7 +91,7 @@ func (c *Collector) Follow(r *route.Route) { c.route = r }
 // (TestIdleLaneIsNotAsked). Ask is what to send.
 func (c *Collector) Begin(whole bool) {
 	n := c.route.Partitions()
-	c.live, c.kept = make([]image, n), make([]image, n)
+	c.live, c.kept = newStates(len(c.tables), n), newStates(len(c.tables), n)
 	c.whole = whole
 	for ref := range c.route.Each() {
 		if a := c.route.Owner(ref).Lane; !slices.Contains(c.open, a) {
@@ -113,13 +138,13 @@ func (c *Collector) finishWhenAll() {
 		return
 	}
 	kept := 0
-	for i := range c.kept {
-		if c.kept[i].came {
+	for i := range c.kept.images {
+		if c.kept.images[i].came {
 			kept++
 		}
 	}
-	if kept > 0 && kept < len(c.kept) {
-		c.Fail(fmt.Errorf("%d of %d partitions came as the driver kept them, which keeps all or none", kept, len(c.kept)))
+	if all := len(c.kept.images); kept > 0 && kept < all {
+		c.Fail(fmt.Errorf("%d of %d partitions came as the driver kept them, which keeps all or none", kept, all))
 	}
 	c.over = true
 }
@@ -130,10 +155,11 @@ func (c *Collector) Take(from wire.Address, m *wire.Slab) error {
 	if !slices.Contains(c.open, from) || c.route.Owner(m.Ref).Lane != from {
 		return fmt.Errorf("%v sent values of %v, for which it was not asked", from, m.Ref)
 	}
-	im := &c.live[c.route.Number(m.Ref)]
+	to := &c.live
 	if m.Kept {
-		im = &c.kept[c.route.Number(m.Ref)]
+		to = &c.kept
 	}
+	im := &to.images[c.route.Number(m.Ref)]
 	if m.Keys != nil {
 		return c.takeKeys(from, m, im)
 	}
@@ -154,7 +180,12 @@ func (c *Collector) Take(from wire.Address, m *wire.Slab) error {
 	if slot > 0 {
 		array = &im.Slots[slot-1]
 	}
-	if im.came = true; *array == nil {
+	im.came = true
+	switch {
+	case *array != nil:
+	case slot == 0:
+		*array = to.rows(c, m.Ref, im)
+	default:
 		*array = make([]float32, 0, all)
 	}
 	*array = append(*array, m.Values...)
@@ -217,7 +248,7 @@ func (c *Collector) End(from wire.Address, m *wire.Collected) error {
 		if !c.complete(ref) {
 			return fmt.Errorf("%v ended before it had sent all of %v", from, ref)
 		}
-		if own++; c.kept[c.route.Number(ref)].came {
+		if own++; c.kept.images[c.route.Number(ref)].came {
 			kept++
 		}
 	}
@@ -232,7 +263,7 @@ func (c *Collector) End(from wire.Address, m *wire.Collected) error {
 // complete reports whether all of a partition has come that the job returns or resumes from.
 func (c *Collector) complete(ref bellows.PartitionRef) bool {
 	n := c.route.Number(ref)
-	kept, live := &c.kept[n], &c.live[n]
+	kept, live := &c.kept.images[n], &c.live.images[n]
 	return (!kept.came || c.fits(ref, kept)) && (kept.came && !c.whole || c.fits(ref, live))
 }
 
@@ -253,26 +284,32 @@ func (c *Collector) fits(ref bellows.PartitionRef, im *image) bool {
 }
 
 // Tables returns the rows of all tables, as kept or as they ended, and of sparse ones their keys, ascending. Call it
-// once, after Images: the collector releases each partition as soon as it is copied, so that a large model is not in
-// memory twice.
+// once, after Images. The rows of a dense table are the array in which they came. Those of a sparse table are copied, and
+// each partition is released as soon as it is, so that a large model is not in memory twice.
 func (c *Collector) Tables() (tables [][]float32, list [][]bellows.Key) {
 	tables, list = make([][]float32, len(c.tables)), make([][]bellows.Key, len(c.tables))
+	for t := range c.tables {
+		if tables[t] = c.kept.tables[t]; tables[t] == nil {
+			tables[t] = c.live.tables[t]
+		}
+	}
 	sizes := make([]int, len(c.tables))
 	for ref := range c.route.Each() {
 		sizes[ref.Table] += len(c.returned(ref).Values)
 	}
-	for t, n := range sizes {
-		if n > 0 { // at once: a table may be most of the memory
-			tables[t] = make([]float32, 0, n)
-		}
-	}
 	for ref := range c.route.Each() {
-		im := c.returned(ref)
-		tables[ref.Table] = append(tables[ref.Table], im.Values...)
-		list[ref.Table] = append(list[ref.Table], im.Keys...)
+		t, im := ref.Table, c.returned(ref)
+		if !c.tables[t].Sparse {
+			continue
+		}
+		if tables[t] == nil && sizes[t] > 0 { // at once: a table may be most of the memory
+			tables[t] = make([]float32, 0, sizes[t])
+		}
+		tables[t] = append(tables[t], im.Values...)
+		list[t] = append(list[t], im.Keys...)
 		*im = image{came: im.came}
 	}
-	c.live, c.kept = nil, nil
+	c.live, c.kept = states{}, states{}
 	for t := range tables {
 		if s := &c.tables[t]; s.Sparse {
 			list[t], tables[t] = byKey(list[t], tables[t], s.Width)
@@ -284,10 +321,10 @@ func (c *Collector) Tables() (tables [][]float32, list [][]bellows.Key) {
 // returned returns the part of a partition that the job returns: its rows as kept, or as they ended.
 func (c *Collector) returned(ref bellows.PartitionRef) *image {
 	n := c.route.Number(ref)
-	if c.kept[n].came {
-		return &c.kept[n]
+	if c.kept.images[n].came {
+		return &c.kept.images[n]
 	}
-	return &c.live[n]
+	return &c.live.images[n]
 }
 
 // byKey sorts rows by their keys, which differ.
@@ -311,14 +348,14 @@ func (c *Collector) Images() (live, kept [][]rowstore.Image) {
 	live = make([][]rowstore.Image, len(c.tables))
 	for ref := range c.route.Each() {
 		n := c.route.Number(ref)
-		live[ref.Table] = append(live[ref.Table], c.live[n].Image)
-		if !c.kept[n].came {
+		live[ref.Table] = append(live[ref.Table], c.live.images[n].Image)
+		if !c.kept.images[n].came {
 			continue
 		}
 		if kept == nil {
 			kept = make([][]rowstore.Image, len(c.tables))
 		}
-		kept[ref.Table] = append(kept[ref.Table], c.kept[n].Image)
+		kept[ref.Table] = append(kept[ref.Table], c.kept.images[n].Image)
 	}
 	return live, kept
 }
