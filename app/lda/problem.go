@@ -9,6 +9,7 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/app/epochs"
+	"bellows/app/lda/internal/dense"
 	"bellows/data"
 	"bellows/progress"
 	"bellows/table"
@@ -68,7 +69,7 @@ const (
 	splitsMost   = 64
 	splitTokens  = 100_000
 	wideTopics   = 128      // above it, a word's counts are cut into rows of narrowWidth:
-	narrowWidth  = 32       // most words change few of them, and a delta is a whole row
+	narrowWidth  = 8        // most words change few of them, and a delta is a whole row (docs/decisions/0127)
 	stateWidth   = 64       // tokens of a row of the state
 	trainScored  = 200_000  // training tokens that are scored, about
 	partitions   = 64       // of the word table, at most
@@ -162,12 +163,13 @@ func (p *problem) check(documents int) error {
 	return nil
 }
 
-// layout cuts the word table into rows and partitions, with all rows of a word in one partition.
+// layout cuts the word table into rows and partitions, with all rows of a word in one partition. Rows of many topics are
+// whole blocks, as the kernels want.
 func (p *problem) layout() {
 	p.width, p.chunks = p.topics, 1
 	if p.topics > wideTopics {
 		p.width = narrowWidth
-		p.chunks = (p.topics + narrowWidth - 1) / narrowWidth
+		p.chunks = (p.topics + dense.Block - 1) / dense.Block * (dense.Block / narrowWidth)
 	}
 	words := len(p.vocab)
 	n := min(partitions, words, max(1, words*p.chunks*p.width*4/partitionMin))

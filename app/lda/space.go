@@ -37,6 +37,7 @@ type space struct {
 	events []event
 	moved  []float32 // deltas of the totals, as counts
 	delta  []float32 // deltas of one word, zeros between words
+	rows   []uint64  // a bit for each row of that word with deltas; zeros between words
 
 	// Statistics for α, by topic, and their common denominator last.
 	stats []float64
@@ -73,7 +74,7 @@ func (s *spaces) take(p *problem) *space {
 	k := p.topics
 	return &space{
 		p: p, alpha: make([]float32, k), total: make([]int32, k), inv: make([]float32, k), ndt: make([]int32, k),
-		moved: make([]float32, k), delta: make([]float32, p.width*p.chunks), stats: make([]float64, k+1),
+		moved: make([]float32, k), delta: make([]float32, p.stride()), rows: make([]uint64, p.chunks/64+1), stats: make([]float64, k+1),
 	}
 }
 
@@ -141,23 +142,22 @@ func (w *space) push(t *train.Task, u *portion, first bool) {
 		if at == 0 {
 			continue
 		}
-		var touched [topicsMax / narrowWidth / 64]uint64
 		last := 0
 		for ; at > 0; at = w.events[at-1].next {
 			e := &w.events[at-1]
 			to := int(e.to) / width
 			counts[e.to]++
-			touched[to>>6] |= 1 << (to & 63)
+			w.rows[to>>6] |= 1 << (to & 63)
 			last = max(last, to>>6)
 			if !first {
 				from := int(e.from) / width
 				counts[e.from]--
-				touched[from>>6] |= 1 << (from & 63)
+				w.rows[from>>6] |= 1 << (from & 63)
 				last = max(last, from>>6)
 			}
 		}
 		row := bellows.RowID(int(u.words[j]) * w.p.chunks)
-		for i, set := range touched[:last+1] {
+		for i, set := range w.rows[:last+1] {
 			for ; set != 0; set &= set - 1 {
 				c := i<<6 + bits.TrailingZeros64(set)
 				d := w.delta[c*width : (c+1)*width]
@@ -165,6 +165,7 @@ func (w *space) push(t *train.Task, u *portion, first bool) {
 				clear(d)
 			}
 		}
+		clear(w.rows[:last+1])
 	}
 	t.PushRange(topicTable, 0, w.moved)
 }
@@ -217,7 +218,7 @@ const denseTopics = 3
 
 // hasMany reports whether a word has so many topics that a kernel over all is faster than a walk over these.
 func (p *problem) hasMany(word present) bool {
-	return p.chunks > 1 && len(word.topic) >= denseTopics*p.chunks
+	return p.chunks > 1 && len(word.topic) >= denseTopics*p.stride()/dense.Block
 }
 
 // isDense reports whether the topics of a word are drawn from all topics. The counts of a word add up to its tokens,
