@@ -27,8 +27,9 @@ type details struct {
 	Beta  float64   `json:"beta"`  // of these counts: the setting, times the sweeps that they are of
 }
 
-// newModel makes the model of a run's tables: of the counts of the last sweep, or of the sums of some samples, with as many times the β,
-// so that the topics are the mean of the samples'.
+// newModel makes the model of a run's tables: of the counts of the last sweep, or of the sums of some samples, with as
+// many times the β, so that the topics are the mean of the samples'. Where rows have no counts but the topics', the model
+// keeps the table itself.
 func newModel(p *problem, tables [][]float32, alpha []float64, samples int) (*model.Model, error) {
 	stride, beta := p.width*p.chunks, p.beta
 	if len(tables) != len(p.tables()) || len(tables[wordTable]) != len(p.vocab)*stride || len(tables[topicTable]) != p.topics {
@@ -38,9 +39,13 @@ func newModel(p *problem, tables [][]float32, alpha []float64, samples int) (*mo
 	if samples > 0 {
 		words, topics, beta = sumTable, sumTopicTable, float64(samples)*beta
 	}
-	from, counts := table.Counts(tables[words]), make([]int32, len(p.vocab)*p.topics)
-	for w := range p.vocab {
-		copy(counts[w*p.topics:(w+1)*p.topics], from[w*stride:])
+	counts := table.Counts(tables[words])
+	if stride != p.topics {
+		from := counts
+		counts = make([]int32, len(p.vocab)*p.topics)
+		for w := range p.vocab {
+			copy(counts[w*p.topics:(w+1)*p.topics], from[w*stride:])
+		}
 	}
 	about, err := json.Marshal(details{Alpha: alpha, Beta: beta})
 	if err != nil {

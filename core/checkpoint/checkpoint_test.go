@@ -125,7 +125,7 @@ func newDesk(t *testing.T, kept bool) *desk {
 		d.from.kept = newSource(d.route, 10_000)
 	}
 	var err error
-	if d.Collector, err = checkpoint.New(tables, d.route); err != nil {
+	if d.Collector, err = checkpoint.New(tables, d.route, controller.Node); err != nil {
 		t.Fatal(err)
 	}
 	for _, a := range lanes {
@@ -487,9 +487,39 @@ func TestTheNextPieceFitsWhatHasCome(t *testing.T) {
 	}
 }
 
+// TestArraysOfOwnNodeAreNotCopied sends a slot from a lane of the collector's node, whole and in pieces, and from
+// another node: only the first is taken as it is, and a piece does not write to the memory of a lane.
+func TestArraysOfOwnNodeAreNotCopied(t *testing.T) {
+	ref, size := bellows.PartitionRef{Table: adam, Partition: 1}, 10
+	for name, c := range map[string]struct {
+		own    bool
+		pieces int
+		same   bool
+	}{"own": {true, 1, true}, "own, two pieces": {true, 2, false}, "another node's": {false, 1, false}} {
+		r := route.Spread(tables, 1, lanes, []bellows.NodeID{1})
+		from, self := r.Owner(ref).Lane, controller.Node
+		if c.own {
+			self = from.Node
+		}
+		d, err := checkpoint.New(tables, r, self)
+		require.NoError(t, err)
+		d.Begin(true)
+		sent := make([]float32, size)
+		for i := range c.pieces {
+			values := sent[i*size/c.pieces : (i+1)*size/c.pieces]
+			require.NoError(t, d.Take(from, &wire.Slab{Ref: ref, Slot: 1, Values: values}))
+		}
+		live, _ := d.Images()
+		got := live[ref.Table][ref.Partition].Slots[0]
+		if len(got) != size || (&got[0] == &sent[0]) != c.same {
+			t.Errorf("%s: %d values of %d, in the memory of the lane: %v", name, len(got), size, &got[0] == &sent[0])
+		}
+	}
+}
+
 // TestCollectingNothingEndsAtOnce collects the state of a job without tables.
 func TestCollectingNothingEndsAtOnce(t *testing.T) {
-	c, err := checkpoint.New(nil, route.Spread(nil, 1, lanes, []bellows.NodeID{1}))
+	c, err := checkpoint.New(nil, route.Spread(nil, 1, lanes, []bellows.NodeID{1}), controller.Node)
 	require.NoError(t, err)
 	if c.Finished() {
 		t.Error("over before it begins")
@@ -645,7 +675,7 @@ func TestTheFirstFailureStands(t *testing.T) {
 func TestIdleLaneIsNotAsked(t *testing.T) {
 	idle := wire.Address{Node: 3, Role: wire.Lane}
 	small := []table.Schema{{Name: "w", Rows: 2, Width: 1, Partitions: 2}}
-	c, err := checkpoint.New(small, route.Spread(small, 1, append(slices.Clone(lanes), idle), []bellows.NodeID{1}))
+	c, err := checkpoint.New(small, route.Spread(small, 1, append(slices.Clone(lanes), idle), []bellows.NodeID{1}), controller.Node)
 	require.NoError(t, err)
 	c.Begin(false)
 	if c.Owes(3) || !c.Owes(1) || !c.Owes(2) || !slices.Equal(c.Open(), lanes) {
@@ -658,7 +688,7 @@ func TestStateIsAskedOfCurrentOwners(t *testing.T) {
 	small := []table.Schema{{Name: "a", Rows: 2, Width: 1, Partitions: 2}}
 	old, late := wire.LaneAt(1, 0), wire.LaneAt(2, 0)
 	r := route.Spread(small, 1, []wire.Address{old}, []bellows.NodeID{1})
-	c, err := checkpoint.New(small, r)
+	c, err := checkpoint.New(small, r, controller.Node)
 	require.NoError(t, err)
 	for _, change := range []func() bellows.Control{func() bellows.Control { return r.AddLane(late) }, func() bellows.Control { return r.MovePartition(bellows.PartitionRef{Partition: 1}, late) }} {
 		if r, err = r.Next(change()); err != nil {

@@ -32,7 +32,7 @@ var (
 func newCollecting(t *testing.T, times liveness.Times) *desk {
 	t.Helper()
 	one := route.Spread(schemas, 2, []wire.Address{owner}, []bellows.NodeID{1, 2})
-	state, err := checkpoint.New(schemas, one)
+	state, err := checkpoint.New(schemas, one, 0)
 	require.NoError(t, err)
 	times.Lease = cmp.Or(times.Lease, 10_000)
 	job := core.Job{Controller: self, Lanes: []wire.Address{owner, idle}, Clients: clients, Times: times, Route: one, Items: items(1)}

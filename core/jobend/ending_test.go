@@ -55,7 +55,7 @@ func newEnd(t *testing.T, collects bool) *end {
 	var state *checkpoint.Collector
 	if collects {
 		var err error
-		state, err = checkpoint.New(schemas, r)
+		state, err = checkpoint.New(schemas, r, 0)
 		require.NoError(t, err)
 	}
 	e.Ending = jobend.New(&e.job, 3, state)

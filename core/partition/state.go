@@ -47,6 +47,9 @@ func (s *State) ApplyUnlogged(c *wire.Chunk) { s.store.Apply(c.Rows, c.Values) }
 // Save copies the state into an image.
 func (s *State) Save(to *rowstore.Image) { s.store.Save(to) }
 
+// View returns the state of a job that is over as an image, without a copy of a dense table.
+func (s *State) View() rowstore.Image { return s.store.View() }
+
 // Load replaces the state before the job starts, or brings the state of a partition that is awaited.
 func (s *State) Load(im *rowstore.Image) error {
 	s.store.Detach()

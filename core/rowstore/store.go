@@ -227,6 +227,15 @@ func (t *Store) Save(to *Image) {
 	}
 }
 
+// View returns the state as an image, in the memory of a dense partition. Nothing may be applied any more.
+func (t *Store) View() (im Image) {
+	if t.sparse != nil || planted.On("slots-not-saved") {
+		t.Save(&im)
+		return im
+	}
+	return Image{Values: t.values, Slots: t.slots}
+}
+
 // Load replaces the state by an image of the same shape. An error has kind BadData, or Refused for
 // more rows than the table may have.
 func (t *Store) Load(from *Image) error {

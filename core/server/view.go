@@ -61,8 +61,8 @@ func (v *view) Resume(complete []bellows.Clock, open []bellows.Unit) error {
 	return v.state.Resume(complete, open)
 }
 
-// Partition returns the state of a partition that the lane owns, when the job is over and no task runs any more. It
-// fails for one under an exclusive lease that never ended: its values are neither before nor after.
+// Partition returns the state of a partition that the lane owns, when the job is over and no task runs any more: the
+// lane's memory, which nothing changes from then on. It fails for one under an exclusive lease that never ended: its values are neither before nor after.
 func (v *view) Partition(ref bellows.PartitionRef) (rowstore.Image, error) {
 	p := v.state.Lookup(ref)
 	switch {
@@ -78,9 +78,7 @@ func (v *view) Partition(ref bellows.PartitionRef) (rowstore.Image, error) {
 	if err := v.applyDeferred(p); err != nil {
 		return rowstore.Image{}, err
 	}
-	var im rowstore.Image
-	p.State.Save(&im)
-	return im, nil
+	return p.State.View(), nil
 }
 
 // applyDeferred applies what leases kept out of a job that is over. No client hears of it.

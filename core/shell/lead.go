@@ -77,7 +77,8 @@ func recoverLead(job core.Job, opt coord.Options, from coord.Saved) (*Lead, erro
 }
 
 func newLead(job core.Job, opt coord.Options, controller func(coord.Options) (*coord.Controller, error)) (*Lead, error) {
-	state, err := checkpoint.New(job.Tables, job.Route)
+	n := job.Controller.Node
+	state, err := checkpoint.New(job.Tables, job.Route, n)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +87,6 @@ func newLead(job core.Job, opt coord.Options, controller func(coord.Options) (*c
 	if err != nil {
 		return nil, err
 	}
-	n := job.Controller.Node
 	return &Lead{Controller: c, State: state, taskWait: heartbeat.NewTaskWait(job.Times), self: n,
 		lanes: lanesAt(job, n), admission: join.NewAdmission(n, job.Nodes, opt.Fingerprint, job.Times)}, nil
 }
