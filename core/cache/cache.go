@@ -18,8 +18,9 @@
 // Between two steps the goroutine of a task looks at what its Reader has pinned, without the caller's lock: View, Row
 // and Leased only read memory that does not change.
 //
-// Each file calls only those before it: block.go, keys.go and reader.go, what is seen; relay.go and fetch.go, what is
-// to come; subscribe.go and rows.go, what comes; read.go and lease.go, what is asked; wait.go, what lasts.
+// Each file calls only those before it: block.go and keys.go, what is cached; held.go, what is left of leases;
+// reader.go, what is seen; relay.go and fetch.go, what is to come; subscribe.go and rows.go, what comes; read.go and
+// lease.go, what is asked; wait.go, what lasts.
 //
 // The package refuses to show rows of an unknown version, and to guess what another node has committed: it is the
 // lane that keeps a read waiting until it may be answered.
@@ -43,6 +44,7 @@ type Limits struct {
 	// Borrow is the number of values from which partitions are lent by lanes of this node, so that reads of them copy
 	// nothing; 0: none is lent.
 	Borrow int
+	Held   int // values of copies of leased partitions, for the next leases
 }
 
 // Cache is the rows that a node knows, the readers of them, and the questions about them.
@@ -61,7 +63,8 @@ type Limits struct {
 //
 // Memory: one block for each partition that was read, and one more for each that running tasks still look at. The
 // values of a block are memory of the message that brought them, so that a message is kept while one of its parts is
-// cached. Fetches and blocks are used again. A subscription to keys is bounded (keySubscription).
+// cached. Fetches and blocks are used again. A subscription to keys is bounded (keySubscription), and so are the copies
+// of leases that have ended (Limits.Held).
 //
 // Turned down:
 //   - to add a split's own deltas to cached blocks, which readers would have to lock (docs/decisions/0007);
@@ -73,6 +76,7 @@ type Cache struct {
 	fetches
 	relays
 	readers
+	copies     copies
 	division   *route.Route         // the job's first route: how tables are divided, which never changes
 	version    bellows.RouteVersion // of the route that questions go by
 	tables     []table.Schema
@@ -114,7 +118,8 @@ type Effects struct {
 // New returns the cache of a client, by the first route of its job, its tables, and its address and incarnation. The
 // caller then names the owner of each partition.
 func New(first *route.Route, tables []table.Schema, self wire.Address, process uint32, l Limits) *Cache {
-	c := &Cache{division: first, tables: slices.Clone(tables), self: self, process: process,
+	c := &Cache{copies: copies{list: make([]*wire.Granted, first.Partitions()), most: l.Held},
+		division: first, tables: slices.Clone(tables), self: self, process: process,
 		unread: l.Unread, borrow: l.Borrow, partitions: make([]partition, first.Partitions()),
 		readers: readers{bySplit: make([]*Reader, first.Splits())}}
 	for ref := range first.Each() {

@@ -141,7 +141,8 @@ func (c *Cache) ask(f *fetch, out *wire.Outbox) {
 		c.request++
 		f.request = c.request
 		a := wire.New[wire.Acquire]()
-		*a = wire.Acquire{Request: f.request, Pair: p.pair, Mode: f.mode, Need: f.need, Route: c.version}
+		*a = wire.Acquire{Request: f.request, Pair: p.pair, Mode: f.mode, Need: f.need, Route: c.version,
+			Held: c.copies.revision(f.number)}
 		out.Send(c.self, c.lanes[p.lane].address, a)
 		return
 	}

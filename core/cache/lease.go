@@ -136,6 +136,12 @@ func (c *Cache) TakeGranted(m *wire.Granted, fx *Effects) error {
 		wire.Free(m)
 		return nil
 	}
+	if m.Unchanged {
+		if err := c.copies.fill(f.number, m); err != nil {
+			wire.Free(m)
+			return err
+		}
+	}
 	r, g := f.waiters[0], Grant{f.number, f.lane, m}
 	r.pins[f.number].sees(wire.Need{Commit: m.Commit, Clock: m.Complete})
 	if m.Mode == wire.Exclusive {
@@ -146,6 +152,9 @@ func (c *Cache) TakeGranted(m *wire.Granted, fx *Effects) error {
 	c.resume(f, fx)
 	return nil
 }
+
+// Keep takes the copy of an exclusive lease that has ended, for the next lease. It is free where it is not kept.
+func (c *Cache) Keep(n int, g *wire.Granted) { c.copies.keep(n, g, c.partitions[n].pair) }
 
 // Leased returns the slab of a partition that the task holds a lease on; nil: it holds none, or the partition has no
 // rows.

@@ -101,7 +101,7 @@ func (c *Cache) End(r *Reader, out *wire.Outbox) {
 		m := wire.New[wire.Release]()
 		m.Pair = l.Granted.Pair
 		out.Send(c.self, c.lanes[l.Lane].address, m)
-		wire.Free(l.Granted)
+		c.copies.keep(l.Number, l.Granted, c.partitions[l.Number].pair)
 	}
 	r.shared = r.shared[:0]
 }

@@ -37,9 +37,10 @@ func (c *Cache) Uncertain(lane int, fx *Effects) {
 
 // Move says that another lane owns a partition, or that the same one owns it at another generation. It ends the
 // subscription, since the new owner knows of none: readers that waited for rows to come unasked ask for them. Cached
-// rows stays (TestAMoveEndsASubscription).
+// rows stays (TestAMoveEndsASubscription); the copy of a lease does not (TestMoveVoidsHeldCopy).
 func (c *Cache) Move(n, lane int, g bellows.Generation, out *wire.Outbox) {
 	c.SetOwner(n, lane, g)
+	c.copies.drop(n)
 	p := &c.partitions[n]
 	if p.subscribed {
 		p.subscribed, p.keySub = false, keySubscription{most: p.keySub.most}

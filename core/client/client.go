@@ -81,6 +81,9 @@ type Limits struct {
 	// DeferrableValues limits the values of a flush with a record that waits for its clock, by default 65,536: lanes
 	// hold the flush until then, and large ones would fill their memory.
 	DeferrableValues int
+	// HeldValues is how many values of copies of leased partitions are held for the next leases, by default 64 million:
+	// 256 MB.
+	HeldValues int
 	// LeasedValues is how many values of leases of other nodes wait to leave with a clock, by default 16 million: 64
 	// MB.
 	LeasedValues int
@@ -95,6 +98,7 @@ const (
 	unreadMost     = 4
 	deferrableMost = 64 << 10
 	leasedMost     = 16 << 20
+	heldMost       = 64 << 20
 )
 
 // orDefault returns the limits with their defaults.
@@ -108,6 +112,7 @@ func (l Limits) orDefault() Limits {
 	l.Unread = cmp.Or(l.Unread, unreadMost)
 	l.DeferrableValues = cmp.Or(l.DeferrableValues, deferrableMost)
 	l.LeasedValues = cmp.Or(l.LeasedValues, leasedMost)
+	l.HeldValues = cmp.Or(l.HeldValues, heldMost)
 	return l
 }
 
@@ -192,7 +197,7 @@ func New(job core.Job, self wire.Address, opt Options) *Client {
 	pools := delta.NewPools(first.Partitions(), l.Direct)
 	c := &Client{cfg: cfg, now: job, pools: pools,
 		cache: cache.New(first, cfg.Tables, self, cfg.Incarnation,
-			cache.Limits{Subscribed: l.Subscribed, Unread: l.Unread, Borrow: opt.Borrow}),
+			cache.Limits{Subscribed: l.Subscribed, Unread: l.Unread, Borrow: opt.Borrow, Held: l.HeldValues}),
 		flush: flush.New(first, cfg.Tables, flush.Options{
 			Self: self, Controller: cfg.Controller, Process: cfg.Incarnation, Pools: pools,
 			Limits: flush.Limits{Deferrable: l.DeferrableValues, Leased: l.LeasedValues}}),

@@ -35,7 +35,7 @@ func (c *Client) wake(fx *Effects) {
 // flushing returns the effects of a step of the coordinator. The caller hands them on by carry.
 func (s *scratch) flushing(fx *Effects) *flush.Effects {
 	e := &s.fromFlush
-	e.Outbox, e.Relays, e.Seen = &fx.Outbox, e.Relays[:0], e.Seen[:0]
+	e.Outbox, e.Relays, e.Seen, e.Ended = &fx.Outbox, e.Relays[:0], e.Seen[:0], e.Ended[:0]
 	return e
 }
 
@@ -55,6 +55,11 @@ func (c *Client) carry(fx *Effects) {
 	for _, s := range e.Seen {
 		c.cache.Saw(s.Reader, s.Number, s.Commit)
 	}
+	for _, l := range e.Ended {
+		c.cache.Keep(l.Number, l.Granted)
+	}
+	clear(e.Ended)
+	e.Ended = e.Ended[:0]
 	c.wake(fx)
 }
 

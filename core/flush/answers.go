@@ -148,13 +148,14 @@ func (c *Coordinator) TakeCommitted(m *wire.Commitment, lane wire.Address, fx *E
 		b.Commit = m.Commit
 	}
 	for _, l := range f.writes.leases {
+		l.Granted.Revision = m.Commit // which writes what it brings
 		if planted.On("lease-end-unseen") {
 			break
 		}
 		fx.Seen = append(fx.Seen, Seen{Reader: l.Reader, Number: l.Number, Commit: m.Commit})
 	}
 	if f.visible == len(f.parts) {
-		c.close(f)
+		c.close(f, fx)
 	}
 	return nil
 }

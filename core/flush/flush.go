@@ -106,6 +106,7 @@ type Effects struct {
 	*wire.Outbox
 	Relays []Relay
 	Seen   []Seen
+	Ended  []Lease // leases that have ended and are visible: their copies are the caller's
 }
 
 // Relay is a change of what a lane is sure to send unasked, after a record of this node's.

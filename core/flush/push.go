@@ -173,7 +173,7 @@ func (c *Coordinator) post(f *flush, r *route.Route, fx *Effects) {
 	}
 	if len(f.pushes) == 0 { // no lane
 		fx.Send(c.self, c.controller, c.done(f, fx))
-		c.close(f)
+		c.close(f, fx)
 	}
 }
 
@@ -245,7 +245,7 @@ func (p *lanePush) recorded(n bellows.CommitNumber, fx *Effects) {
 // (delta.Bundle), so it is used again. A push that was sent once more when there was room may still be on its way, if
 // its lane has refused it meanwhile by what it knew of it: then all of the flush is left to the garbage collector
 // (TestPushInTransitKeepsItsMemory).
-func (c *Coordinator) close(f *flush) {
+func (c *Coordinator) close(f *flush, fx *Effects) {
 	c.remove(f)
 	if slices.ContainsFunc(f.pushes, func(p lanePush) bool { return p.parted }) {
 		return
@@ -260,9 +260,7 @@ func (c *Coordinator) close(f *flush) {
 	if f.sum != nil {
 		f.sum.Drop()
 	}
-	for _, l := range w.leases {
-		wire.Free(l.Granted)
-	}
+	fx.Ended = append(fx.Ended, w.leases...)
 	clear(w.leases)
 	c.gatherer.spare.Put(w)
 	for i := range f.pushes {

@@ -13,7 +13,8 @@ import (
 
 // A lease is requested like a read. It waits for the gate, as a read does, and then for its turn
 // (package lease has the rule). It comes with the partition's values: the slab itself if its holder
-// is in this process, else a copy (docs/decisions/0004). A shared lease ends by wire.Release, an
+// is in this process, else a copy (docs/decisions/0004), unless the client has named a copy that is as new
+// (docs/decisions/0131). A shared lease ends by wire.Release, an
 // exclusive one when the flush that ends it has its number: the end of the lease is the commit. What
 // is recorded meanwhile is deferred, and applied when the last lease has ended.
 
@@ -124,10 +125,15 @@ func (p *Partition) grant(r Request, v wire.Need, self bellows.NodeID) *wire.Gra
 	}
 	g := wire.New[wire.Granted]()
 	g.Request, g.Pair, g.Mode, g.Commit, g.Complete = r.Acquire.Request, p.Pair(), r.Acquire.Mode, v.Commit, v.Clock
-	if s.remote {
-		g.Copy(p.State.store.Values())
-	} else {
+	held := r.Acquire.Held
+	g.Revision = p.State.Revision()
+	switch {
+	case !s.remote:
 		g.Values = p.State.store.Values()
+	case held > 0 && (held == g.Revision || planted.On("held-copy-believed")):
+		g.Revision, g.Unchanged = held, true
+	default:
+		g.Copy(p.State.store.Values())
 	}
 	wire.Free(r.Acquire)
 	return g

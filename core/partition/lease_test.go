@@ -8,6 +8,7 @@ import (
 	"bellows"
 	"bellows/core/checkpoint"
 	"bellows/core/partition"
+	"bellows/core/rowstore"
 	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
@@ -167,5 +168,75 @@ func TestSettleOnce(t *testing.T) {
 	r.carry(r.p.Settle(r.at, &r.fx))
 	if got := r.p.Log.Last(); got != last || r.applied[1] != 1 {
 		t.Errorf("settled again it has %d changes, not %d, and flush 1 was done %d times", got, last, r.applied[1])
+	}
+}
+
+// revised grants a shared lease to a client of another node that names a copy, and ends it. It returns the revision of
+// the values, and whether the lease came without them.
+func (r *rig) revised(held bellows.CommitNumber) (revision bellows.CommitNumber, unchanged bool) {
+	r.t.Helper()
+	r.p.Leases.Request(far, &wire.Acquire{Mode: wire.Shared, Need: wire.Need{Clock: bellows.NoClock}, Held: held}, 1)
+	for s := range r.p.Grants(r.at, self.Node, func(bellows.NodeID) bool { return false }) {
+		g := s.Message.(*wire.Granted)
+		if revision, unchanged = g.Revision, g.Unchanged; unchanged != (g.Values == nil) {
+			r.t.Errorf("unchanged: %v, with %d values", unchanged, len(g.Values))
+		}
+	}
+	_, err := r.p.Release(far, &r.fx)
+	r.carry(err)
+	return revision, unchanged
+}
+
+// TestRevisionsNameOneState grants leases to a client that names the copies that it was given: it gets no values while
+// nothing has written, and is never told that a copy is unchanged after a write, whatever has written, and in which
+// order records have.
+func TestRevisionsNameOneState(t *testing.T) {
+	t.Parallel()
+	for _, consistency := range []table.Consistency{table.Async, table.BSP} {
+		r := newRig(t, 1, false, consistency, 0)
+		given := map[bellows.CommitNumber]bool{}
+		step := func(what string, named bool, write func()) {
+			t.Helper()
+			write()
+			for old := range given {
+				if _, unchanged := r.revised(old); unchanged {
+					t.Errorf("after %s the copy of revision %d is unchanged", what, old)
+				}
+			}
+			now, _ := r.revised(0)
+			if named != (now > 0) {
+				t.Errorf("after %s the revision is %d", what, now)
+			}
+			if now == 0 {
+				return
+			}
+			if _, unchanged := r.revised(now); !unchanged {
+				t.Errorf("after %s the copy of revision %d is not unchanged", what, now)
+			}
+			given[now] = true
+		}
+		exclusive := func(from wire.Address) func() {
+			return func() {
+				r.lend(from, wire.Exclusive)
+				r.release()
+			}
+		}
+		step("nothing", false, func() {})
+		step("a delta", true, func() { r.add(3, 2); r.reach() })
+		step("a lease on a copy", true, exclusive(far))
+		step("a lease in place", true, exclusive(near))
+		step("a lease that kept out a delta", false, func() {
+			r.lend(far, wire.Exclusive)
+			r.add(1, 4) // kept out by the lease, of an earlier record than its end
+			r.release()
+			r.at.Applied--
+			r.reach()
+		})
+		step("another delta", true, func() { r.add(2, 1); r.reach() })
+		step("a state that was loaded", false, func() {
+			var im rowstore.Image
+			r.p.State.Save(&im)
+			require.NoError(t, r.p.State.Load(&im))
+		})
 	}
 }

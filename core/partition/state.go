@@ -17,6 +17,25 @@ type State struct {
 	sample audit.Sample // the clocks in which the store adds up bits
 	image  rowstore.Image
 	kept   bool // there is an image
+
+	newest bellows.CommitNumber // the newest record that has written
+	named  bool                 // it has written the rows as they are, and no record has written twice since
+}
+
+// Revision returns the record that wrote the rows as they are, by which clients name their copies of them. 0: the rows
+// have no name, since they came from elsewhere, or since records have not written once each and in their order.
+func (s *State) Revision() bellows.CommitNumber {
+	if !s.named {
+		return 0
+	}
+	return s.newest
+}
+
+// wrote notes that a record has written to rows; 0: something else has. Two states of the rows never have one name
+// (TestRevisionsNameOneState).
+func (s *State) wrote(number bellows.CommitNumber) {
+	s.named = number > s.newest
+	s.newest = max(s.newest, number)
 }
 
 // Keyed reports whether rows have keys.
@@ -53,6 +72,7 @@ func (s *State) View() rowstore.Image { return s.store.View() }
 // Load replaces the state before the job starts, or brings the state of a partition that is awaited.
 func (s *State) Load(im *rowstore.Image) error {
 	s.store.Detach()
+	s.wrote(0)
 	c := s.log.begin(Change{Kind: Loaded})
 	if err := s.store.Load(im); err != nil {
 		return err // the change is not part of the log
@@ -91,6 +111,7 @@ func (s *State) keep() {
 // write gives the deltas of a change to the rule. odd: the clock that was reached is odd, which only
 // matters to bugs that tests plant.
 func (s *State) write(change Change, odd bool) {
+	s.wrote(change.Commit)
 	c := s.log.begin(change)
 	apply := s.store.Apply
 	if s.sample.Contains(c.Clock) {
@@ -108,6 +129,7 @@ func (s *State) write(change Change, odd bool) {
 // adopt takes the values of an exclusive lease that has ended. Those of a copy replace the rows, those
 // of the slab are there.
 func (s *State) adopt(values []float32, clock bellows.Clock, number bellows.CommitNumber, inPlace bool) {
+	s.wrote(number)
 	c := s.log.begin(Change{Kind: LeaseEnd, InPlace: inPlace, Clock: clock, Commit: number})
 	if inPlace || !planted.On("copy-forgotten") {
 		s.store.Adopt(values)
@@ -121,6 +143,7 @@ func (s *State) adopt(values []float32, clock bellows.Clock, number bellows.Comm
 // put takes rows of a copy from another lane, by the function that checks and puts them.
 func (s *State) put(m *wire.Piece, take func() error) error {
 	s.store.Detach()
+	s.wrote(0)
 	c := s.log.begin(Change{Kind: Copied, First: int(m.First), Keys: m.Keys, Values: m.Values})
 	if err := take(); err != nil {
 		return err

@@ -168,12 +168,13 @@ func TestRefusals(t *testing.T) {
 		{"rows answered out of order", &Rows{Parts: []RowsPart{{Rows: []uint32{2, 1}}}}, nil, raw.ErrOrder},
 		{"mode of acquire", &Acquire{Mode: 2}, nil, errMode},
 		{"mode of granted", &Granted{Mode: 2}, nil, errMode},
+		{"unchanged is a flag", &Granted{}, func(p []byte) []byte { p[44] = 2; return p }, raw.ErrFlag},
 		{"kind of a wait", &Inquiry{List: []pending.Wait{{Of: pending.Clocks + 1}}}, nil, errWait},
 		{"what a wait is behind", &Standing{List: []pending.Wait{{Behind: pending.Silence + 1}}}, nil, errWait},
 		{"more waits than bytes", &Standing{}, func(p []byte) []byte { p[0] = 1; return p }, raw.ErrShort},
 		{"more parts than bytes", &Pull{}, func(p []byte) []byte { le.PutUint32(p[24:], math.MaxUint32); return p }, raw.ErrShort},
 		{"more chunks than bytes", &Push{}, func(p []byte) []byte { le.PutUint32(p[24:], math.MaxUint32); return p }, raw.ErrShort},
-		{"more values than bytes", &Granted{}, func(p []byte) []byte { le.PutUint32(p[36:], math.MaxUint32); return p }, raw.ErrShort},
+		{"more values than bytes", &Granted{}, func(p []byte) []byte { le.PutUint32(p[48:], math.MaxUint32); return p }, raw.ErrShort},
 		{"bytes behind the end", &Push{}, func(p []byte) []byte { return append(p, 0, 0, 0, 0) }, raw.ErrLong},
 		{"subscribing is a flag", &Pull{Parts: []PullPart{{}}}, func(p []byte) []byte { p[48] = 2; return p }, raw.ErrFlag},
 		{"reserved bytes", &Release{}, func(p []byte) []byte { p[2] = 1; return p }, raw.ErrReserved},
@@ -322,7 +323,7 @@ func TestBatchErrors(t *testing.T) {
 		want string
 	}{
 		{&Slab{Values: long}, bellows.Config, "67108888 bytes are over the limit of 67108864; cut the tables into more partitions"},
-		{&Granted{Values: long[:1<<18]}, bellows.Config, "1048616 bytes are over the limit of 1048576; cut the tables into more partitions"},
+		{&Granted{Values: long[:1<<18]}, bellows.Config, "1048628 bytes are over the limit of 1048576; cut the tables into more partitions"},
 		{&Push{Chunks: []Chunk{{Values: long[:1<<18]}}}, bellows.Config, "are over the limit of 1048576; read and update fewer rows at once, or use more servers"},
 		{&Rows{Parts: []RowsPart{{Values: long[:1<<18]}}}, bellows.Config, "read and update fewer rows at once"},
 		{&Dispatch{Tasks: make([]Task, listMax+1)}, bellows.Config, "more than 262144 elements"},

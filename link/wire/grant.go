@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	acquireSize     = 8 + pairSize + 4 + needSize
+	acquireSize     = 8 + pairSize + 4 + needSize + 8
 	unsubscribeSize = pairSize + 4
 )
 
@@ -22,12 +22,14 @@ func (m *Acquire) encode(b *Batch) {
 	b.pair(m.Pair)
 	b.mode(m.Mode)
 	b.need(m.Need, m.Route)
+	b.u64(uint64(m.Held))
 }
 
 func (m *Acquire) decode(payload []byte) error {
 	r := readerOf(payload)
 	*m = Acquire{Request: r.U64(), Pair: r.pair(), Mode: r.mode()}
 	m.Need, m.Route = r.need()
+	m.Held = bellows.CommitNumber(r.U64())
 	return r.End()
 }
 
@@ -46,13 +48,18 @@ func (m *Granted) encode(b *Batch) {
 	b.mode(m.Mode)
 	b.u64(uint64(m.Commit))
 	b.u32(uint32(m.Complete))
+	b.u64(uint64(m.Revision))
+	b.flag(m.Unchanged)
+	b.zeros(3)
 	b.count(len(m.Values))
 	array(b, m.Values)
 }
 
 func (m *Granted) decode(payload []byte) error {
 	r := readerOf(payload)
-	*m = Granted{Request: r.U64(), Pair: r.pair(), Mode: r.mode(), Commit: bellows.CommitNumber(r.U64()), Complete: bellows.Clock(r.U32()), payload: payload}
+	*m = Granted{Request: r.U64(), Pair: r.pair(), Mode: r.mode(), Commit: bellows.CommitNumber(r.U64()), Complete: bellows.Clock(r.U32()),
+		Revision: bellows.CommitNumber(r.U64()), Unchanged: r.Flag(), payload: payload}
+	r.Reserved(3)
 	m.Values = raw.Words[float32](&r.Reader, r.U32())
 	return r.End()
 }

@@ -219,7 +219,7 @@ func TestJoinerRefusals(t *testing.T) {
 // TestPartsThatAreNoMessage joins what was damaged before it was cut.
 func TestPartsThatAreNoMessage(t *testing.T) {
 	t.Parallel()
-	frames := inPartsOf(t, Envelope{Message: &Granted{Values: make([]float32, 100)}}, 150)
+	frames := inPartsOf(t, Envelope{Message: &Granted{Values: make([]float32, 95)}}, 150)
 	j := Joiner{}
 	for _, i := range []int{0, 2} { // without what lies between
 		e, err := frames[i].take(&j)

@@ -126,27 +126,42 @@ type Acquire struct {
 	Mode    Mode
 	Need    Need
 	Route   bellows.RouteVersion // by which the client asks this lane
+	Held    bellows.CommitNumber // revision of the copy that the client has of the partition at this generation; 0: none
 }
 
 // Granted gives a lease. Within one node Values is the partition's slab itself; between nodes a copy,
-// which an exclusive holder sends back in its flush.
+// which an exclusive holder sends back in its flush. If the client has that copy already, none is sent.
 type Granted struct {
 	Request  uint64
 	Pair     // as the lane owns it
 	Mode     Mode
 	Commit   bellows.CommitNumber // commits up to this are in, as in RowsPart
 	Complete bellows.Clock        // clocks up to this are in, of every split
-	Values   []float32
+	// Revision is the record that wrote the values, by which a client names its copy of them (Acquire.Held). 0: they have
+	// no name.
+	Revision  bellows.CommitNumber
+	Unchanged bool // the copy that the client has named is as new as the partition: Values is nil
+	Values    []float32
 
 	payload []byte // what Values is a view of, between nodes
 }
 
 // Copy makes a copy of values the message's, in memory that Free gives back.
 func (m *Granted) Copy(values []float32) {
+	memory.Put(m.payload)
 	m.payload = memory.Get(4 * len(values))
 	m.Values = memory.Words[float32](m.payload)
 	copy(m.Values, values)
 }
+
+// Move makes the copy of another message this one's. The other has no values then.
+func (m *Granted) Move(from *Granted) {
+	m.payload, from.payload = from.payload, m.payload
+	m.Values, from.Values = from.Values, nil
+}
+
+// Copied reports whether the values are a copy, and not the partition's slab.
+func (m *Granted) Copied() bool { return m.payload != nil && !m.Unchanged }
 
 // Release ends a shared lease. An exclusive lease ends with the commit of its flush.
 type Release struct{ Pair }

@@ -246,8 +246,9 @@ func (s sampler) data() []Message {
 			rows, keys := s.ids()
 			return RowsPart{Pair: s.pair(), Commit: bellows.CommitNumber(s.Uint64()), Complete: s.clock(), Rows: rows, Keys: keys, Values: s.values(rows, keys)}
 		})},
-		&Acquire{s.Uint64(), s.pair(), mode, s.need(), s.version()},
-		&Granted{Request: s.Uint64(), Pair: s.pair(), Mode: mode, Commit: bellows.CommitNumber(s.Uint64()), Complete: s.clock(), Values: s.values(nil, nil)},
+		&Acquire{s.Uint64(), s.pair(), mode, s.need(), s.version(), bellows.CommitNumber(s.Uint64())},
+		&Granted{Request: s.Uint64(), Pair: s.pair(), Mode: mode, Commit: bellows.CommitNumber(s.Uint64()), Complete: s.clock(),
+			Revision: bellows.CommitNumber(s.Uint64()), Unchanged: s.IntN(2) == 1, Values: s.values(nil, nil)},
 		&Inquiry{s.Uint32(), list(s, 3, s.wait)}, &Standing{s.Uint32(), list(s, 3, s.wait)},
 		&Release{s.pair()}, &Unsubscribe{s.pair(), s.Uint32()},
 		&Push{Flush: s.flush(), Again: s.IntN(2) == 1, Route: s.version(), Clock: s.clock(), Pairs: list(s, 5, s.pair),
