@@ -31,7 +31,7 @@ func TestTheGuideHoldsOutsideTheTree(t *testing.T) {
 	}
 	// What `go build -mod=mod` would look up: it needs no network if it is there.
 	required := "\n" + strings.Join(regexp.MustCompile(`(?ms)^require \(.*?^\)\n`).FindAllString(string(own), -1), "")
-	// What this module replaces by a folder of its own was perhaps never downloaded.
+	// Replaced modules are perhaps not in the cache.
 	for _, replaced := range regexp.MustCompile(`(?m)^replace .*=> \./.*$`).FindAllString(string(own), -1) {
 		required += strings.Replace(replaced, "=> .", "=> "+root, 1) + "\n"
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// onePage returns a Parquet file of one column with one uncompressed page of the first version, behind a row group
+// onePage returns a Parquet file of one column with one uncompressed page of the first version, after a row group
 // without rows and pages, such as Arrow's writer makes. deep is the number of optional nodes of the schema: the column,
 // and groups around it.
 func onePage(t *testing.T, kind format.Type, rows, deep int, crc uint32, body []byte) []byte {
@@ -44,7 +44,9 @@ func onePage(t *testing.T, kind format.Type, rows, deep int, crc uint32, body []
 	size := int64(len(page))
 	meta := marshal(&format.FileMetaData{Version: 1, Schema: schema, NumRows: int64(rows),
 		RowGroups: []format.RowGroup{{
-			Columns: []format.ColumnChunk{{MetaData: format.ColumnMetaData{Type: kind, PathInSchema: append(path, "v")}}},
+			Columns: []format.ColumnChunk{{
+				MetaData: format.ColumnMetaData{Type: kind, PathInSchema: append(path, "v")},
+			}},
 		}, {NumRows: int64(rows), TotalByteSize: size,
 			Columns: []format.ColumnChunk{{MetaData: format.ColumnMetaData{Type: kind,
 				Encoding: []format.Encoding{format.Plain}, PathInSchema: append(path, "v"),
