@@ -1,4 +1,4 @@
-// Package bellows defines the words of all packages: ids of nodes, tables, rows, partitions and splits, clocks and
+// Package bellows defines terms that all packages use: ids of nodes, tables, rows, partitions and splits, clocks and
 // generations, and kinds of errors.
 //
 // It holds names and nothing else. It imports no other package of the project, starts nothing and decides nothing; a

@@ -1,6 +1,6 @@
 // Package vec has the kernels for float32: sums and products of vectors and matrices, exp, log, sigmoid and softmax,
 // and gradient steps. There are also sparse products, steps of AdaGrad, momentum and Adam, conversion to and from
-// 16-bit formats, and the inner loop of matrix factorisation. Each fast kernel stands beside a slow reference in plain
+// 16-bit formats, and the inner loop of matrix factorisation. Each fast kernel stands next to a slow reference in plain
 // Go that tests it.
 //
 // # Duties of a caller, in order

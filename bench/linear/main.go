@@ -1,6 +1,6 @@
 // Command linear compares regression and two-class models (app/linear) with normal equations, LIBLINEAR, scikit-learn
 // and Vowpal Wabbit; softmax is bench/mlr. Regression runs against ridge regression by normal equations in double
-// precision, whose strength is tuned by cross-validation of the training rows; two classes run against what a grid over
+// precision, with a strength tuned by cross-validation of the training rows; two classes run against what a grid over
 // the test rows gave scikit-learn on another day. Test rows choose nothing of ours.
 //
 // The objective that is reached at equal settings is held against LIBLINEAR's, if there is one (Debian's liblinear-tools, or a program named by --liblinear); the time to it against that of its library, called by

@@ -1,4 +1,4 @@
-// Command words is an example with a sparse table: logistic regression on the words of text lines. A feature is a
+// Command words is an example with a sparse table: logistic regression on the words in text lines. A feature is a
 // word's 64-bit hash: there is no vocabulary, and the sparse table of weights gets a row for each word when an update
 // of it commits.
 package main

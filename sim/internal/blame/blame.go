@@ -1,5 +1,5 @@
-// Package blame lists the reasons for which a simulated job may end: sentences about injected faults, none of which a
-// sound job produces.
+// Package blame lists the reasons for which a simulated job may end: sentences about injected
+// faults. A sound job produces none of them.
 //
 // Tell a Reasons of every fault when it is injected, and ask it about every sentence with which something ends. The
 // package refuses to know what a fault does.

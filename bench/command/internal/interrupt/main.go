@@ -1,6 +1,6 @@
-// Package interrupt measures how long `bellows train` takes to answer Ctrl-C. It sends the signal to real runs at
-// moments that a seed chooses, evenly over a whole run. It prints when the first answer came and when the process had
-// ended, by what the run was doing.
+// Package interrupt measures how long after Ctrl-C `bellows train` answers and ends. It sends the signal to real runs
+// at moments that a seed chooses, evenly over a whole run. It prints when the first answer came and when the process
+// had ended, by what the run was doing.
 //
 // It makes its data and builds the program. A run that was training finishes the clocks that have begun, saves its
 // model and what it needs to resume; one that had finished saves its model. Both end when that is on the disk. Until
@@ -86,8 +86,8 @@ func measure(b *pair.Bench, r *runs, k kind) {
 	b.Note("%d runs had ended before the signal", len(by[""]))
 }
 
-// answer is what became of one run: what it was doing when the signal came, "" for a run that had ended, and how long after that
-// it said its first word and ended. Of a run without a signal ended is its whole time.
+// answer is what became of one run: what it was doing when the signal came, "" for a run that had ended, and how long
+// after that it said its first word and ended. Of a run without a signal ended is its whole time.
 type answer struct {
 	doing       string
 	said, ended time.Duration

@@ -1,5 +1,5 @@
 // Package members measures what a cluster's job notices when one of the three etcd servers of the cluster's registry is
-// killed. Each is killed in its turn, the one that leads them included. The job reports the time from one epoch to the
+// killed. Each is killed once, also the one that leads them. The job reports the time from one epoch to the
 // next, in the seconds before and after each loss.
 //
 // It builds the program and, from their own module, the etcd servers; it starts these, the cluster and one job, `demo mlr`, and ends them all. A server that was killed is started again before the next.

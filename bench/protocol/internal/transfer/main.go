@@ -1,6 +1,6 @@
 // Package transfer measures how fast a model moves between two processes, over one connection and several, with values
-// of 32 and 16 bits. Every clock, each process reads all rows of a table of which the other holds half, and changes all
-// of them.
+// of 32 and 16 bits. Every clock, each process reads and changes all rows of a table, half of which the
+// other holds.
 //
 // It needs no peer: ours in another setting stands next to ours. CPU time is that of all processes, their start
 // included. With --full, also a small table, and TCP.
