@@ -327,9 +327,9 @@ func transpose(rows, cols int, from []float32, stride int, to []float32, strideT
 		}
 		return
 	}
-	for ; cols > transposeMax; cols -= transposeMax {
-		transpose(rows, transposeMax, from, stride, to, strideTo)
-		from, to = from[transposeMax:], to[transposeMax*strideTo:]
+	for block := max(64, transposeMax/strideTo&^7); cols > block; cols -= block {
+		transpose(rows, block, from, stride, to, strideTo)
+		from, to = from[block:], to[block*strideTo:]
 	}
 	for i := 0; i < rows; i += 4 {
 		k := min(i, rows-4)
@@ -337,8 +337,8 @@ func transpose(rows, cols int, from []float32, stride int, to []float32, strideT
 	}
 }
 
-// transposeMax is the number of columns in one assembly call, which cannot be
-// preempted.
-const transposeMax = 8192
+// transposeMax is the number of elements that are written before the next columns, so that the first-level cache holds them
+// until their cache lines are full.
+const transposeMax = 4 << 10
 
 func roundUp(n, to int) int { return (n + to - 1) / to * to }
