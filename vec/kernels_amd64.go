@@ -3,6 +3,7 @@ package vec
 import "golang.org/x/sys/cpu"
 
 // detect returns the best kernel set of this CPU and operating system.
+// Decision 0130 says why the number of AVX-512 multipliers does not matter.
 func detect() level {
 	x := &cpu.X86
 	switch {

@@ -7,6 +7,7 @@ package gemm
 import (
 	_ "embed"
 	"errors"
+	"flag"
 	"fmt"
 	"time"
 
@@ -21,7 +22,17 @@ var peerSource []byte
 const turn = 60 * time.Millisecond
 
 // Program is the measurement.
-var Program = pair.Program{Name: "gemm", Turns: [2]int{5, 11}, Run: run}
+var Program = pair.Program{Name: "gemm", Turns: [2]int{5, 11}, Define: define}
+
+func define(flags *flag.FlagSet) func(b *pair.Bench) {
+	set := flags.String("kernels", "", "kernel set to pin (default the best of this CPU)")
+	return func(b *pair.Bench) {
+		if *set != "" {
+			pair.Check(vec.Use(*set))
+		}
+		run(b)
+	}
+}
 
 func run(b *pair.Bench) {
 	b.Header("gemm: set %s against OpenBLAS, one thread, m x n x k, c = a·b", vec.Kernels())
