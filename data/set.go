@@ -141,8 +141,8 @@ func (s *Set) Release() error {
 		r.User, r.Item, r.Rating = nil, nil, nil
 	}
 	if e := s.Examples; e != nil {
-		e.Label, e.Weight, e.Dense, e.Offset, e.Index, e.Value, e.gaps = nil, nil, nil, nil, nil, nil, nil
-		e.written.row = nil
+		e.Released, e.Label, e.Weight, e.Dense, e.written.row = max(e.Released, len(e.Index)), nil, nil, nil, nil
+		e.Offset, e.Index, e.Value, e.gaps = nil, nil, nil, nil
 	}
 	if d := s.Documents; d != nil {
 		d.Offset, d.Word, d.Count = nil, nil, nil
@@ -219,7 +219,8 @@ type ExampleSet struct {
 	// every row has these features.
 	Origins      []Origin
 	FeatureNames []string // from a CSV header, else nil; "column=value" for a value of text
-	IndexBase    int      // of the file: 0 or 1; 0 for dense input
+	// The base of the file's indices, 0 or 1, 0 for dense input; and the entries of sparse rows that Release has freed.
+	IndexBase, Released int
 
 	// gaps lists the places in Dense, or in Value, where values of a table were missing, ascending; see FillBy.
 	gaps []int64

@@ -51,13 +51,20 @@ func (a application) NewRun(in app.Input) (*app.Run, error) {
 	}
 	k, settings := p.judge(), p.settled()
 	driver := p.driver(k)
+	job := train.Job{
+		Tables: p.tables(), Splits: p.Splits, Items: p.Items, Driver: driver,
+		NewExecutor: func(bellows.SplitID) (train.Executor, error) { return newExecutor(p), nil },
+	}
+	copied := !in.Shared && !p.Dense && p.warm == nil
+	if copied {
+		if err := p.copyRows(); err != nil {
+			return nil, err
+		}
+	} else {
+		job.Prepare, job.Release = p.prepare, p.release
+	}
 	return &app.Run{
-		Job: train.Job{
-			Tables: p.tables(), Splits: p.Splits, Items: p.Items, Driver: driver,
-			Prepare:     p.prepare,
-			Release:     p.release,
-			NewExecutor: func(bellows.SplitID) (train.Executor, error) { return newExecutor(p), nil },
-		},
+		Job: job, Copied: copied,
 		Doubts: func() []string {
 			if p.charges && p.stops {
 				return driver.Doubts("", "give more with --epochs")

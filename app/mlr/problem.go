@@ -223,6 +223,27 @@ type seen struct {
 	weight, count examples.RowWeights
 }
 
+// copyRows lays out all splits and forgets the rows that they were made of: the laid out rows of a run in one process
+// take as much memory again.
+func (p *problem) copyRows() error {
+	all := make([]bellows.SplitID, p.Splits)
+	for s := range all {
+		all[s] = bellows.SplitID(s)
+	}
+	if err := p.prepare(all); err != nil {
+		return err
+	}
+	for _, s := range []*examples.Source{&p.Src, &p.Test} {
+		if s.ExampleSet != nil {
+			rest := *s.ExampleSet
+			rest.Offset, rest.Index, rest.Value = nil, nil, nil
+			s.ExampleSet = &rest
+		}
+	}
+	p.LastUse = nil
+	return nil
+}
+
 // training returns the data, of whose rows some train.
 func (p *problem) training() seen { return seen{p.Src, p.class, p.Weight, p.Count} }
 

@@ -72,8 +72,10 @@ type Job struct {
 	Tables    []table.Schema
 	Data      *data.Set // the rows that are trained on
 	LaidOut   bool      // the application copies the rows of a split for its tasks
+	Rows      int64     // that are trained on in an epoch
 	Splits    int
-	Processes int // other than this one
+	Items     func(split bellows.SplitID, clock bellows.Clock) bellows.Range // see train.Job; nil: all rows in each clock
+	Processes int                                                            // other than this one
 }
 
 // Estimate is how much memory a run will need, in bytes.
@@ -143,19 +145,21 @@ func (j *Job) model() (bytes uint64) {
 }
 
 // working returns the bytes of the rows of tables that tasks have read, and of updates that wait for the end of their clock. Tasks of
-// ratings change their blocks in place. Each split of examples keeps what it reads until all have ended. Tasks of documents
-// share what they read and what they add.
+// ratings change their blocks in place. Each split of examples keeps what it reads until all have ended. Splits of sparse
+// rows keep what they read and add in a clock, and so large are the sums of four and of all of them: all of this at most
+// twice, since tasks of the next clock begin before the last is sent. Tasks of documents share what they read and add.
 func (j *Job) working() (bytes uint64) {
 	switch {
 	case j.Data.Examples != nil:
-		touched := math.MaxInt
-		if e := j.Data.Examples; e.Sparse() {
-			touched = len(e.Index)/max(1, j.Splits) + 1
+		touched, copies := math.MaxInt, 1.5
+		if e := j.Data.Examples; e.Sparse() || e.Released > 0 {
+			touched = max(len(e.Index), e.Released)/max(1, j.Splits) + 1
+			copies = min(copies, 8*j.clockShare())
 		}
 		for i := range j.Tables {
 			bytes += values(&j.Tables[i], touched)
 		}
-		return bytes * uint64(j.Splits) * 3 / 2
+		return uint64(copies * float64(bytes) * float64(j.Splits))
 	case j.Data.Documents != nil:
 		for i := range j.Tables {
 			bytes = max(bytes, values(&j.Tables[i], math.MaxInt))
@@ -163,6 +167,23 @@ func (j *Job) working() (bytes uint64) {
 		return 5 * bytes
 	}
 	return 0
+}
+
+// clocksSeen is how many of the first clocks of a job show how an epoch is divided.
+const clocksSeen = 8
+
+// clockShare returns the part of the rows of an epoch that splits visit in one clock.
+func (j *Job) clockShare() float64 {
+	most := 0
+	if j.Items != nil {
+		for clock := range bellows.Clock(clocksSeen) {
+			most = max(most, j.Items(0, clock).Len())
+		}
+	}
+	if most == 0 || j.Rows == 0 {
+		return 1
+	}
+	return min(1, float64(most)*float64(j.Splits)/float64(j.Rows))
 }
 
 // Check estimates the peak of a run of an application, and refuses it if this machine has not got the memory, unless tried is set.

@@ -29,6 +29,8 @@ func TestEstimate(t *testing.T) {
 	adagrad := table.Schema{Name: "weights", Rows: mib, Width: 1, Rule: table.Rule{Name: "adagrad", Step: 1, Epsilon: 1}} // and 4 MiB of state
 	dense := &data.Set{Kind: data.Examples, Examples: &data.ExampleSet{Dense: make([]float32, 2*mib)}}                    // 8 MiB
 	sparse := &data.Set{Kind: data.Examples, Examples: &data.ExampleSet{Offset: []int64{0, mib}, Index: make([]int32, mib), Value: make([]float32, mib)}}
+	items := func(_ bellows.SplitID, clock bellows.Clock) bellows.Range { return bellows.Range{End: int(clock & 1)} } // 8 of 80 in one clock
+	released := &data.Set{Kind: data.Examples, Examples: &data.ExampleSet{Released: mib}}
 	documents := &data.Set{Kind: data.Documents, Documents: &data.DocumentSet{Word: make([]int32, mib)}}
 	ratings := &data.Set{Kind: data.Ratings, Ratings: &data.RatingSet{}}
 	for name, c := range map[string]struct {
@@ -41,6 +43,8 @@ func TestEstimate(t *testing.T) {
 		"splits of dense rows":               {Job{Tables: []table.Schema{weights}, Data: dense, LaidOut: true, Splits: 4}, 8, 12, 24},
 		"rows that are given back":           {Job{Tables: []table.Schema{weights}, Data: dense, Splits: 2}, 0, 12, 12},
 		"splits of sparse rows touch a part": {Job{Tables: []table.Schema{weights}, Data: sparse, LaidOut: true, Splits: 8}, 8, 12, 6},
+		"sparse rows that are given back":    {Job{Tables: []table.Schema{weights}, Data: released, Splits: 8}, 0, 12, 6},
+		"clocks of a part of the rows":       {Job{Tables: []table.Schema{weights}, Data: sparse, Rows: 80, Items: items, Splits: 8}, 0, 12, 3},
 		"documents":                          {Job{Tables: []table.Schema{weights}, Data: documents, LaidOut: true, Splits: 50}, 4 * 2, 12, 20},
 	} {
 		e := c.job.Estimate(now)
