@@ -65,3 +65,31 @@ func liesAs(t *testing.T, name string, got, want *problem, s int, here bool) {
 		}
 	}
 }
+
+// TestOneProcessKeepsSparseRowsOnce trains on the same sparse rows in one process and as one of several: the models are
+// equal. In one process the rows are given back before training, and the data may be released.
+func TestOneProcessKeepsSparseRowsOnce(t *testing.T) {
+	t.Parallel()
+	train := func(shared bool) []float32 {
+		set := apptest.Examples(rarely(400, 3000, 3, 1))
+		in := app.Input{Data: set, Seed: 4, Epochs: 2, Shared: shared, Settings: map[string]string{"clocks": "6"}}
+		run := apptest.NewRun(t, New(), in)
+		if run.Copied == shared {
+			t.Fatalf("shared: %v, copied: %v", shared, run.Copied)
+		}
+		if run.Copied {
+			entries := len(set.Examples.Index)
+			if err := set.Release(); err != nil {
+				t.Fatal(err)
+			}
+			if set.Examples.Released != entries || set.Examples.Rows() > 0 {
+				t.Fatalf("%d entries were released, want %d", set.Examples.Released, entries)
+			}
+		}
+		tables, _ := apptest.Play(t, run, 2)
+		return apptest.Model(t, run, tables).Tensors[0].Floats
+	}
+	if !reflect.DeepEqual(train(false), train(true)) {
+		t.Error("the models differ")
+	}
+}

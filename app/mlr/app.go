@@ -78,6 +78,9 @@ func (a application) NewRun(in app.Input) (*app.Run, error) {
 		Baseline:  p.majority(),
 		Objective: "train_logloss",
 		Model: func(tables [][]float32) (*model.Model, error) {
+			if copied { // the job is over
+				p.sparseUnits, p.scored = nil, nil
+			}
 			ended, metrics := k.ended()
 			ended.Loss = a.loss()
 			m, err := newModel(p, tables, ended)
