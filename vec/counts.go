@@ -10,16 +10,23 @@ const CountBlock = 32
 // each operation; a block's sum is that of eight partial sums of four products each. All sets give the same bits.
 // weight and count have equal lengths of CountBlock elements for each of sums.
 func CountSums[C int32 | uint16](weight []float32, count []C, plus float32, sums []float32) float32 {
+	return CountSumsAhead(weight, count, plus, sums, count)
+}
+
+// CountSumsAhead works like [CountSums], and fetches the counts of the next call into the processor's cache. Next has as
+// many as count.
+func CountSumsAhead[C int32 | uint16](weight []float32, count []C, plus float32, sums []float32, next []C) float32 {
+	same("CountSumsAhead", len(count), len(next))
 	if len(weight) != CountBlock*len(sums) || len(count) != len(weight) {
 		panic(fmt.Sprintf("vec: CountSums: %d weights and %d counts for %d blocks of %d", len(weight), len(count), len(sums), CountBlock))
 	}
 	const most = chunk / CountBlock
 	total := float32(0)
 	for len(sums) > most {
-		total += countSums(weight[:chunk], count[:chunk], plus, sums[:most])
-		weight, count, sums = weight[chunk:], count[chunk:], sums[most:]
+		total += countSums(weight[:chunk], count[:chunk], plus, sums[:most], next)
+		weight, count, sums, next = weight[chunk:], count[chunk:], sums[most:], next[chunk:]
 	}
-	return total + countSums(weight, count, plus, sums)
+	return total + countSums(weight, count, plus, sums, next)
 }
 
 // AxpyCounts adds alpha times count to y: y[i] += alpha*count[i], with two roundings. All sets give the same bits. The

@@ -2,7 +2,7 @@ package vec
 
 import "unsafe"
 
-func countSums[C int32 | uint16](weight []float32, count []C, plus float32, sums []float32) float32 {
+func countSums[C int32 | uint16](weight []float32, count []C, plus float32, sums []float32, next []C) float32 {
 	l := active()
 	switch {
 	case l == levelGo:
@@ -10,16 +10,16 @@ func countSums[C int32 | uint16](weight []float32, count []C, plus float32, sums
 	case len(sums) == 0:
 		return 0
 	}
-	n, first, wide := len(sums), unsafe.Pointer(&count[0]), unsafe.Sizeof(count[0]) == 4
+	n, first, then, wide := len(sums), unsafe.Pointer(&count[0]), unsafe.Pointer(&next[0]), unsafe.Sizeof(count[0]) == 4
 	switch {
 	case wide && l == levelAVX2:
-		return countSumsAVX2(n, plus, &weight[0], (*int32)(first), &sums[0])
+		return countSumsAVX2(n, plus, &weight[0], (*int32)(first), (*int32)(then), &sums[0])
 	case wide:
-		return countSumsAVX512(n, plus, &weight[0], (*int32)(first), &sums[0])
+		return countSumsAVX512(n, plus, &weight[0], (*int32)(first), (*int32)(then), &sums[0])
 	case l == levelAVX2:
-		return countSums16AVX2(n, plus, &weight[0], (*uint16)(first), &sums[0])
+		return countSums16AVX2(n, plus, &weight[0], (*uint16)(first), (*uint16)(then), &sums[0])
 	}
-	return countSums16AVX512(n, plus, &weight[0], (*uint16)(first), &sums[0])
+	return countSums16AVX512(n, plus, &weight[0], (*uint16)(first), (*uint16)(then), &sums[0])
 }
 
 func axpyCounts(alpha float32, count []int32, y []float32) {

@@ -4,17 +4,21 @@
 
 #include "textflag.h"
 
-// func countSumsAVX2(blocks int, plus float32, weight *float32, count *int32, sums *float32) float32
-// Requires: AVX, SSE
-TEXT ·countSumsAVX2(SB), NOSPLIT, $0-44
+// func countSumsAVX2(blocks int, plus float32, weight *float32, count *int32, next *int32, sums *float32) float32
+// Requires: AVX, MMX+, SSE
+TEXT ·countSumsAVX2(SB), NOSPLIT, $0-52
 	MOVQ         blocks+0(FP), AX
 	MOVQ         weight+16(FP), CX
 	MOVQ         count+24(FP), DX
-	MOVQ         sums+32(FP), BX
+	MOVQ         next+32(FP), BX
+	MOVQ         sums+40(FP), SI
 	VXORPS       Y1, Y1, Y1
 	VBROADCASTSS plus+8(FP), Y0
 
 countSumsAVX2_block:
+	PREFETCHT0   (BX)
+	PREFETCHT0   64(BX)
+	ADDQ         $0x00000080, BX
 	VCVTDQ2PS    (DX), Y2
 	VADDPS       Y0, Y2, Y2
 	VMULPS       (CX), Y2, Y2
@@ -37,10 +41,10 @@ countSumsAVX2_block:
 	VADDPS       X3, X2, X2
 	VPERMILPS    $0xb1, X2, X3
 	VADDPS       X3, X2, X2
-	VMOVSS       X2, (BX)
+	VMOVSS       X2, (SI)
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000080, DX
-	ADDQ         $0x00000004, BX
+	ADDQ         $0x00000004, SI
 	DECQ         AX
 	JNZ          countSumsAVX2_block
 	VEXTRACTF128 $0x01, Y1, X0
@@ -50,20 +54,96 @@ countSumsAVX2_block:
 	VPERMILPS    $0xb1, X1, X0
 	VADDPS       X0, X1, X1
 	VZEROUPPER
-	MOVSS        X1, ret+40(FP)
+	MOVSS        X1, ret+48(FP)
 	RET
 
-// func countSumsAVX512(blocks int, plus float32, weight *float32, count *int32, sums *float32) float32
-// Requires: AVX, AVX512F, SSE
-TEXT ·countSumsAVX512(SB), NOSPLIT, $0-44
+// func countSumsAVX512(blocks int, plus float32, weight *float32, count *int32, next *int32, sums *float32) float32
+// Requires: AVX, AVX512F, MMX+, SSE
+TEXT ·countSumsAVX512(SB), NOSPLIT, $0-52
 	MOVQ         blocks+0(FP), AX
 	MOVQ         weight+16(FP), CX
 	MOVQ         count+24(FP), DX
-	MOVQ         sums+32(FP), BX
+	MOVQ         next+32(FP), BX
+	MOVQ         sums+40(FP), SI
 	VXORPS       Y1, Y1, Y1
 	VBROADCASTSS plus+8(FP), Z0
+	VMOVDQU32    firstOfFour<>+0(SB), Z2
+
+countSumsAVX512_four:
+	CMPQ          AX, $0x00000004
+	JL            countSumsAVX512_rest
+	PREFETCHT0    (BX)
+	PREFETCHT0    64(BX)
+	PREFETCHT0    128(BX)
+	PREFETCHT0    192(BX)
+	PREFETCHT0    256(BX)
+	PREFETCHT0    320(BX)
+	PREFETCHT0    384(BX)
+	PREFETCHT0    448(BX)
+	ADDQ          $0x00000200, BX
+	VCVTDQ2PS     (DX), Z3
+	VADDPS        Z0, Z3, Z3
+	VMULPS        (CX), Z3, Z3
+	VCVTDQ2PS     64(DX), Z4
+	VADDPS        Z0, Z4, Z4
+	VMULPS        64(CX), Z4, Z4
+	VADDPS        Z4, Z3, Z3
+	VCVTDQ2PS     128(DX), Z4
+	VADDPS        Z0, Z4, Z4
+	VMULPS        128(CX), Z4, Z4
+	VCVTDQ2PS     192(DX), Z5
+	VADDPS        Z0, Z5, Z5
+	VMULPS        192(CX), Z5, Z5
+	VADDPS        Z5, Z4, Z4
+	VSHUFF64X2    $0x44, Z4, Z3, Z5
+	VSHUFF64X2    $0xee, Z4, Z3, Z3
+	VADDPS        Z3, Z5, Z5
+	VADDPS        Y5, Y1, Y1
+	VEXTRACTF64X4 $0x01, Z5, Y3
+	VADDPS        Y3, Y1, Y1
+	VCVTDQ2PS     256(DX), Z3
+	VADDPS        Z0, Z3, Z3
+	VMULPS        256(CX), Z3, Z3
+	VCVTDQ2PS     320(DX), Z4
+	VADDPS        Z0, Z4, Z4
+	VMULPS        320(CX), Z4, Z4
+	VADDPS        Z4, Z3, Z3
+	VCVTDQ2PS     384(DX), Z4
+	VADDPS        Z0, Z4, Z4
+	VMULPS        384(CX), Z4, Z4
+	VCVTDQ2PS     448(DX), Z6
+	VADDPS        Z0, Z6, Z6
+	VMULPS        448(CX), Z6, Z6
+	VADDPS        Z6, Z4, Z4
+	VSHUFF64X2    $0x44, Z4, Z3, Z6
+	VSHUFF64X2    $0xee, Z4, Z3, Z3
+	VADDPS        Z3, Z6, Z6
+	VADDPS        Y6, Y1, Y1
+	VEXTRACTF64X4 $0x01, Z6, Y3
+	VADDPS        Y3, Y1, Y1
+	VSHUFF64X2    $0x88, Z6, Z5, Z3
+	VSHUFF64X2    $0xdd, Z6, Z5, Z4
+	VADDPS        Z4, Z3, Z3
+	VPERMILPS     $0x4e, Z3, Z4
+	VADDPS        Z4, Z3, Z3
+	VPERMILPS     $0xb1, Z3, Z4
+	VADDPS        Z4, Z3, Z3
+	VPERMPS       Z3, Z2, Z3
+	VMOVUPS       X3, (SI)
+	ADDQ          $0x00000200, CX
+	ADDQ          $0x00000200, DX
+	ADDQ          $0x00000010, SI
+	SUBQ          $0x00000004, AX
+	JMP           countSumsAVX512_four
+
+countSumsAVX512_rest:
+	TESTQ AX, AX
+	JZ    countSumsAVX512_end
 
 countSumsAVX512_block:
+	PREFETCHT0    (BX)
+	PREFETCHT0    64(BX)
+	ADDQ          $0x00000080, BX
 	VCVTDQ2PS     (DX), Z2
 	VADDPS        Z0, Z2, Z2
 	VMULPS        (CX), Z2, Z2
@@ -80,33 +160,56 @@ countSumsAVX512_block:
 	VADDPS        X3, X2, X2
 	VPERMILPS     $0xb1, X2, X3
 	VADDPS        X3, X2, X2
-	VMOVSS        X2, (BX)
+	VMOVSS        X2, (SI)
 	ADDQ          $0x00000080, CX
 	ADDQ          $0x00000080, DX
-	ADDQ          $0x00000004, BX
+	ADDQ          $0x00000004, SI
 	DECQ          AX
 	JNZ           countSumsAVX512_block
-	VEXTRACTF128  $0x01, Y1, X0
-	VADDPS        X0, X1, X1
-	VPERMILPS     $0x4e, X1, X0
-	VADDPS        X0, X1, X1
-	VPERMILPS     $0xb1, X1, X0
-	VADDPS        X0, X1, X1
+
+countSumsAVX512_end:
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPS       X0, X1, X1
+	VPERMILPS    $0x4e, X1, X0
+	VADDPS       X0, X1, X1
+	VPERMILPS    $0xb1, X1, X0
+	VADDPS       X0, X1, X1
 	VZEROUPPER
-	MOVSS         X1, ret+40(FP)
+	MOVSS        X1, ret+48(FP)
 	RET
 
-// func countSums16AVX2(blocks int, plus float32, weight *float32, count *uint16, sums *float32) float32
-// Requires: AVX, AVX2, SSE
-TEXT ·countSums16AVX2(SB), NOSPLIT, $0-44
+DATA firstOfFour<>+0(SB)/4, $0x00000000
+DATA firstOfFour<>+4(SB)/4, $0x00000004
+DATA firstOfFour<>+8(SB)/4, $0x00000008
+DATA firstOfFour<>+12(SB)/4, $0x0000000c
+DATA firstOfFour<>+16(SB)/4, $0x00000000
+DATA firstOfFour<>+20(SB)/4, $0x00000004
+DATA firstOfFour<>+24(SB)/4, $0x00000008
+DATA firstOfFour<>+28(SB)/4, $0x0000000c
+DATA firstOfFour<>+32(SB)/4, $0x00000000
+DATA firstOfFour<>+36(SB)/4, $0x00000004
+DATA firstOfFour<>+40(SB)/4, $0x00000008
+DATA firstOfFour<>+44(SB)/4, $0x0000000c
+DATA firstOfFour<>+48(SB)/4, $0x00000000
+DATA firstOfFour<>+52(SB)/4, $0x00000004
+DATA firstOfFour<>+56(SB)/4, $0x00000008
+DATA firstOfFour<>+60(SB)/4, $0x0000000c
+GLOBL firstOfFour<>(SB), RODATA|NOPTR, $64
+
+// func countSums16AVX2(blocks int, plus float32, weight *float32, count *uint16, next *uint16, sums *float32) float32
+// Requires: AVX, AVX2, MMX+, SSE
+TEXT ·countSums16AVX2(SB), NOSPLIT, $0-52
 	MOVQ         blocks+0(FP), AX
 	MOVQ         weight+16(FP), CX
 	MOVQ         count+24(FP), DX
-	MOVQ         sums+32(FP), BX
+	MOVQ         next+32(FP), BX
+	MOVQ         sums+40(FP), SI
 	VXORPS       Y1, Y1, Y1
 	VBROADCASTSS plus+8(FP), Y0
 
 countSums16AVX2_block:
+	PREFETCHT0   (BX)
+	ADDQ         $0x00000040, BX
 	VPMOVZXWD    (DX), Y2
 	VCVTDQ2PS    Y2, Y2
 	VADDPS       Y0, Y2, Y2
@@ -133,10 +236,10 @@ countSums16AVX2_block:
 	VADDPS       X3, X2, X2
 	VPERMILPS    $0xb1, X2, X3
 	VADDPS       X3, X2, X2
-	VMOVSS       X2, (BX)
+	VMOVSS       X2, (SI)
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000004, BX
+	ADDQ         $0x00000004, SI
 	DECQ         AX
 	JNZ          countSums16AVX2_block
 	VEXTRACTF128 $0x01, Y1, X0
@@ -146,20 +249,99 @@ countSums16AVX2_block:
 	VPERMILPS    $0xb1, X1, X0
 	VADDPS       X0, X1, X1
 	VZEROUPPER
-	MOVSS        X1, ret+40(FP)
+	MOVSS        X1, ret+48(FP)
 	RET
 
-// func countSums16AVX512(blocks int, plus float32, weight *float32, count *uint16, sums *float32) float32
-// Requires: AVX, AVX512F, SSE
-TEXT ·countSums16AVX512(SB), NOSPLIT, $0-44
+// func countSums16AVX512(blocks int, plus float32, weight *float32, count *uint16, next *uint16, sums *float32) float32
+// Requires: AVX, AVX512F, MMX+, SSE
+TEXT ·countSums16AVX512(SB), NOSPLIT, $0-52
 	MOVQ         blocks+0(FP), AX
 	MOVQ         weight+16(FP), CX
 	MOVQ         count+24(FP), DX
-	MOVQ         sums+32(FP), BX
+	MOVQ         next+32(FP), BX
+	MOVQ         sums+40(FP), SI
 	VXORPS       Y1, Y1, Y1
 	VBROADCASTSS plus+8(FP), Z0
+	VMOVDQU32    firstOfFour<>+0(SB), Z2
+
+countSums16AVX512_four:
+	CMPQ          AX, $0x00000004
+	JL            countSums16AVX512_rest
+	PREFETCHT0    (BX)
+	PREFETCHT0    64(BX)
+	PREFETCHT0    128(BX)
+	PREFETCHT0    192(BX)
+	ADDQ          $0x00000100, BX
+	VPMOVZXWD     (DX), Z3
+	VCVTDQ2PS     Z3, Z3
+	VADDPS        Z0, Z3, Z3
+	VMULPS        (CX), Z3, Z3
+	VPMOVZXWD     32(DX), Z4
+	VCVTDQ2PS     Z4, Z4
+	VADDPS        Z0, Z4, Z4
+	VMULPS        64(CX), Z4, Z4
+	VADDPS        Z4, Z3, Z3
+	VPMOVZXWD     64(DX), Z4
+	VCVTDQ2PS     Z4, Z4
+	VADDPS        Z0, Z4, Z4
+	VMULPS        128(CX), Z4, Z4
+	VPMOVZXWD     96(DX), Z5
+	VCVTDQ2PS     Z5, Z5
+	VADDPS        Z0, Z5, Z5
+	VMULPS        192(CX), Z5, Z5
+	VADDPS        Z5, Z4, Z4
+	VSHUFF64X2    $0x44, Z4, Z3, Z5
+	VSHUFF64X2    $0xee, Z4, Z3, Z3
+	VADDPS        Z3, Z5, Z5
+	VADDPS        Y5, Y1, Y1
+	VEXTRACTF64X4 $0x01, Z5, Y3
+	VADDPS        Y3, Y1, Y1
+	VPMOVZXWD     128(DX), Z3
+	VCVTDQ2PS     Z3, Z3
+	VADDPS        Z0, Z3, Z3
+	VMULPS        256(CX), Z3, Z3
+	VPMOVZXWD     160(DX), Z4
+	VCVTDQ2PS     Z4, Z4
+	VADDPS        Z0, Z4, Z4
+	VMULPS        320(CX), Z4, Z4
+	VADDPS        Z4, Z3, Z3
+	VPMOVZXWD     192(DX), Z4
+	VCVTDQ2PS     Z4, Z4
+	VADDPS        Z0, Z4, Z4
+	VMULPS        384(CX), Z4, Z4
+	VPMOVZXWD     224(DX), Z6
+	VCVTDQ2PS     Z6, Z6
+	VADDPS        Z0, Z6, Z6
+	VMULPS        448(CX), Z6, Z6
+	VADDPS        Z6, Z4, Z4
+	VSHUFF64X2    $0x44, Z4, Z3, Z6
+	VSHUFF64X2    $0xee, Z4, Z3, Z3
+	VADDPS        Z3, Z6, Z6
+	VADDPS        Y6, Y1, Y1
+	VEXTRACTF64X4 $0x01, Z6, Y3
+	VADDPS        Y3, Y1, Y1
+	VSHUFF64X2    $0x88, Z6, Z5, Z3
+	VSHUFF64X2    $0xdd, Z6, Z5, Z4
+	VADDPS        Z4, Z3, Z3
+	VPERMILPS     $0x4e, Z3, Z4
+	VADDPS        Z4, Z3, Z3
+	VPERMILPS     $0xb1, Z3, Z4
+	VADDPS        Z4, Z3, Z3
+	VPERMPS       Z3, Z2, Z3
+	VMOVUPS       X3, (SI)
+	ADDQ          $0x00000200, CX
+	ADDQ          $0x00000100, DX
+	ADDQ          $0x00000010, SI
+	SUBQ          $0x00000004, AX
+	JMP           countSums16AVX512_four
+
+countSums16AVX512_rest:
+	TESTQ AX, AX
+	JZ    countSums16AVX512_end
 
 countSums16AVX512_block:
+	PREFETCHT0    (BX)
+	ADDQ          $0x00000040, BX
 	VPMOVZXWD     (DX), Z2
 	VCVTDQ2PS     Z2, Z2
 	VADDPS        Z0, Z2, Z2
@@ -178,20 +360,22 @@ countSums16AVX512_block:
 	VADDPS        X3, X2, X2
 	VPERMILPS     $0xb1, X2, X3
 	VADDPS        X3, X2, X2
-	VMOVSS        X2, (BX)
+	VMOVSS        X2, (SI)
 	ADDQ          $0x00000080, CX
 	ADDQ          $0x00000040, DX
-	ADDQ          $0x00000004, BX
+	ADDQ          $0x00000004, SI
 	DECQ          AX
 	JNZ           countSums16AVX512_block
-	VEXTRACTF128  $0x01, Y1, X0
-	VADDPS        X0, X1, X1
-	VPERMILPS     $0x4e, X1, X0
-	VADDPS        X0, X1, X1
-	VPERMILPS     $0xb1, X1, X0
-	VADDPS        X0, X1, X1
+
+countSums16AVX512_end:
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPS       X0, X1, X1
+	VPERMILPS    $0x4e, X1, X0
+	VADDPS       X0, X1, X1
+	VPERMILPS    $0xb1, X1, X0
+	VADDPS       X0, X1, X1
 	VZEROUPPER
-	MOVSS         X1, ret+40(FP)
+	MOVSS        X1, ret+48(FP)
 	RET
 
 // func axpyCountsAVX2(n int, alpha float32, count *int32, y *float32)

@@ -7,22 +7,22 @@ package vec
 // countSumsAVX2 computes the sums of CountSums for a number of blocks.
 //
 //go:noescape
-func countSumsAVX2(blocks int, plus float32, weight *float32, count *int32, sums *float32) float32
+func countSumsAVX2(blocks int, plus float32, weight *float32, count *int32, next *int32, sums *float32) float32
 
 // countSumsAVX512 computes the sums of CountSums for a number of blocks.
 //
 //go:noescape
-func countSumsAVX512(blocks int, plus float32, weight *float32, count *int32, sums *float32) float32
+func countSumsAVX512(blocks int, plus float32, weight *float32, count *int32, next *int32, sums *float32) float32
 
 // countSums16AVX2 computes the sums of CountSums for a number of blocks.
 //
 //go:noescape
-func countSums16AVX2(blocks int, plus float32, weight *float32, count *uint16, sums *float32) float32
+func countSums16AVX2(blocks int, plus float32, weight *float32, count *uint16, next *uint16, sums *float32) float32
 
 // countSums16AVX512 computes the sums of CountSums for a number of blocks.
 //
 //go:noescape
-func countSums16AVX512(blocks int, plus float32, weight *float32, count *uint16, sums *float32) float32
+func countSums16AVX512(blocks int, plus float32, weight *float32, count *uint16, next *uint16, sums *float32) float32
 
 // axpyCountsAVX2 computes AxpyCounts for n elements.
 //

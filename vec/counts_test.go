@@ -22,7 +22,7 @@ func someCounts[C int32 | uint16](seed uint64, n int) []C {
 }
 
 func testCountSums[C int32 | uint16](t *testing.T) {
-	for _, blocks := range []int{0, 1, 2, 3, 33, 1024, 1025} {
+	for _, blocks := range []int{0, 1, 2, 3, 4, 5, 33, 1024, 1025} {
 		n := blocks * CountBlock
 		weight, count := values(source(3), n), someCounts[C](4, n)
 		want, sums := make([]float32, blocks), newField(1, blocks)
@@ -31,6 +31,9 @@ func testCountSums[C int32 | uint16](t *testing.T) {
 		if blocks <= 1024 { // one call of the reference
 			if all := goCountSums(weight, count, 0.25, want); math.Float32bits(all) != math.Float32bits(total) || !slices.Equal(sums.x, want) {
 				t.Errorf("%d blocks: %v and %v, not %v and %v", blocks, total, sums.x, all, want)
+			}
+			if ahead := CountSumsAhead(weight, count, 0.25, want, slices.Clone(count)); ahead != total || !slices.Equal(sums.x, want) {
+				t.Errorf("%d blocks with counts to fetch: %v and %v, not %v and %v", blocks, ahead, want, total, sums.x)
 			}
 		}
 		exact, size := 0.0, 0.0

@@ -49,7 +49,7 @@ func gemmTN(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb i
 	goGemm(m, n, k, alpha, a, 1, lda, b, ldb, 1, beta, c, ldc)
 }
 
-func countSums[C int32 | uint16](weight []float32, count []C, plus float32, sums []float32) float32 {
+func countSums[C int32 | uint16](weight []float32, count []C, plus float32, sums []float32, _ []C) float32 {
 	return goCountSums(weight, count, plus, sums)
 }
 

@@ -121,7 +121,11 @@ func (w *space) sampleSparse(tokens, z []int32, rng stream) {
 
 		counts, k := w.dense.Counts(word), int32(0)
 		if counts != nil {
-			k = w.dense.Draw(x.coef, counts, beta, old, own, float32(rng.uniform()))
+			next := counts
+			if i+1 < len(tokens) {
+				next = w.dense.Counts(tokens[i+1])
+			}
+			k = w.dense.Draw(x.coef, counts, next, beta, old, own, float32(rng.uniform()))
 		} else {
 			row := x.rows[x.start[word] : x.start[word]+x.size[word]]
 			q := max(0, rowSum(row, x.coef, w.p.bits)-own)

@@ -11,7 +11,7 @@ import (
 // countKernels write the kernels over weights and counts. They round after every operation, without fused
 // multiply-add, so that plain Go gives the same bits.
 func countKernels() {
-	const signature = "func(blocks int, plus float32, weight *float32, count *%s, sums *float32) float32"
+	const signature = "func(blocks int, plus float32, weight *float32, count, next *%s, sums *float32) float32"
 	for _, c := range []counts{
 		{"countSums", "int32", 4, func(at Mem, v reg.VecVirtual) { VCVTDQ2PS(at, v) }},
 		{"countSums16", "uint16", 2, func(at Mem, v reg.VecVirtual) {
@@ -20,7 +20,7 @@ func countKernels() {
 		}},
 	} {
 		c.sums(c.name+"AVX2", fmt.Sprintf(signature, c.element), c.eight, func() reg.VecVirtual { return YMM() })
-		c.sums(c.name+"AVX512", fmt.Sprintf(signature, c.element), c.sixteen, func() reg.VecVirtual { return ZMM() })
+		c.sums(c.name+"AVX512", fmt.Sprintf(signature, c.element), c.halved, func() reg.VecVirtual { return ZMM() })
 	}
 	axpyCounts()
 	narrowCounts()
@@ -56,27 +56,102 @@ func (c counts) eight(weight, count reg.GPVirtual, plus reg.VecVirtual) reg.VecV
 	return v[0]
 }
 
-// sixteen emits the products of a block in vectors of sixteen, added to one of eight in the order of eight.
-func (c counts) sixteen(weight, count reg.GPVirtual, plus reg.VecVirtual) reg.VecVirtual {
+// sixteen emits the products of a block in vectors of sixteen, added to one. The order of eight then adds its upper half
+// to its lower half.
+func (c counts) sixteen(weight, count reg.GPVirtual, plus reg.VecVirtual, block int) reg.VecVirtual {
 	var v [2]reg.VecVirtual
 	for i := range v {
 		v[i] = ZMM()
-		c.product(v[i], plus, weight, count, 2*width*i)
+		c.product(v[i], plus, weight, count, countBlock*block+2*width*i)
 	}
 	VADDPS(v[1], v[0], v[0])
-	high, low := YMM(), v[0].AsY().(reg.VecVirtual)
-	VEXTRACTF64X4(Imm(1), v[0], high)
+	return v[0]
+}
+
+// halved emits the products of a block, added to one vector of eight.
+func (c counts) halved(weight, count reg.GPVirtual, plus reg.VecVirtual) reg.VecVirtual {
+	v := c.sixteen(weight, count, plus, 0)
+	high, low := YMM(), v.AsY().(reg.VecVirtual)
+	VEXTRACTF64X4(Imm(1), v, high)
 	VADDPS(high, low, low)
 	return low
+}
+
+// folded adds two vectors of four parts each up in pairs of parts: even ones with odd ones where apart is 1, the first
+// two with the last two where it is 2. The result has the pairs of a, and then those of b.
+func folded(a, b reg.VecVirtual, apart int) reg.VecVirtual {
+	first, second := Imm(0x88), Imm(0xdd)
+	if apart == 2 {
+		first, second = Imm(0x44), Imm(0xee)
+	}
+	sum, other := ZMM(), ZMM()
+	VSHUFF64X2(first, b, a, sum)
+	VSHUFF64X2(second, b, a, other)
+	VADDPS(other, sum, sum)
+	return sum
+}
+
+// four emits the sums of four blocks at a time, as long as there are four. It adds the lanes of four blocks up together:
+// for one block that takes longer than its products. Each sum has the order of fold.
+func (c counts) four(name string, blocks, weight, count, next, sums reg.GPVirtual, plus, total reg.VecVirtual) {
+	order := ZMM()
+	VMOVDQU32(table("firstOfFour", func() {
+		for i := range 16 {
+			DATA(4*i, U32(4*i%16))
+		}
+	}), order)
+	Label(name + "_four")
+	CMPQ(blocks, U32(4))
+	JL(LabelRef(name + "_rest"))
+	c.ahead(next, 4)
+	var pairs [2]reg.VecVirtual
+	for i := range pairs {
+		a := c.sixteen(weight, count, plus, 2*i)
+		b := c.sixteen(weight, count, plus, 2*i+1)
+		pairs[i] = folded(a, b, 2)
+		high := YMM()
+		VADDPS(pairs[i].AsY(), total, total)
+		VEXTRACTF64X4(Imm(1), pairs[i], high)
+		VADDPS(high, total, total)
+	}
+	v, other := folded(pairs[0], pairs[1], 1), ZMM()
+	for _, by := range []uint64{0x4e, 0xb1} {
+		VPERMILPS(Imm(by), v, other)
+		VADDPS(other, v, v)
+	}
+	VPERMPS(v, order, v)
+	VMOVUPS(v.AsX(), memAt(sums, 0))
+	ADDQ(U32(4*4*countBlock), weight)
+	ADDQ(U32(4*c.bytes*countBlock), count)
+	ADDQ(U32(4*4), sums)
+	SUBQ(U32(4), blocks)
+	JMP(LabelRef(name + "_four"))
+	Label(name + "_rest")
+	TESTQ(blocks, blocks)
+	JZ(LabelRef(name + "_end"))
+}
+
+// ahead emits the prefetch of some blocks of the counts that come next.
+func (c counts) ahead(next reg.GPVirtual, blocks int) {
+	const line = 64
+	all := blocks * c.bytes * countBlock
+	for at := 0; at < all; at += line {
+		PREFETCHT0(memAt(next, at))
+	}
+	ADDQ(U32(all), next)
 }
 
 // sums writes one kernel. block emits the products of a block, added to one vector of eight.
 func (c counts) sums(name, signature string, block func(weight, count reg.GPVirtual, plus reg.VecVirtual) reg.VecVirtual, vector func() reg.VecVirtual) {
 	kernel(name, signature, "computes the sums of CountSums for a number of blocks.")
-	blocks, weight, count, sums := load64("blocks"), load64("weight"), load64("count"), load64("sums")
+	blocks, weight, count, next, sums := load64("blocks"), load64("weight"), load64("count"), load64("next"), load64("sums")
 	plus, total := vector(), zeros(1)
 	VBROADCASTSS(address("plus"), plus)
+	if plus.Size() == 8*width { // of sixteen lanes
+		c.four(name, blocks, weight, count, next, sums, plus, total[0])
+	}
 	Label(name + "_block")
+	c.ahead(next, 1)
 	v := block(weight, count, plus)
 	VADDPS(v, total[0], total[0])
 	VMOVSS(fold([]reg.VecVirtual{v}, sum), memAt(sums, 0))
@@ -85,6 +160,7 @@ func (c counts) sums(name, signature string, block func(weight, count reg.GPVirt
 	ADDQ(U32(4), sums)
 	DECQ(blocks)
 	JNZ(LabelRef(name + "_block"))
+	Label(name + "_end")
 	finishWith(fold(total, sum))
 }
 

@@ -74,10 +74,14 @@ func (x *Rows) Counts(word int32) []uint16 {
 
 // Draw chooses a topic for a token with the topic old. weight has (n_dk+α_k)/(n_k+Vβ) without the token, and zeros
 // beyond the topics; counts still has the token, and own is the weight of old. u is uniform on [0, 1). Rounding may
-// carry it beyond the end; then the last topic of a block is chosen.
-func (x *Rows) Draw(weight []float32, counts []uint16, beta float32, old int32, own, u float32) int32 {
+// carry it beyond the end; then the last topic of a block is chosen. next has the counts that are drawn from next, which
+// the processor fetches meanwhile; nil: it is not known.
+func (x *Rows) Draw(weight []float32, counts, next []uint16, beta float32, old int32, own, u float32) int32 {
 	sums := x.sums
-	u *= max(0, vec.CountSums(weight, counts, beta, sums)-own)
+	if next == nil {
+		next = counts
+	}
+	u *= max(0, vec.CountSumsAhead(weight, counts, beta, sums, next)-own)
 	sums[old/Block] -= own
 	b := 0
 	for ; b < len(sums)-1 && u >= sums[b]; b++ {

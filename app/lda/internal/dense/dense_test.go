@@ -37,17 +37,17 @@ func TestDrawsFollowTheConditional(t *testing.T) {
 	}
 	seen := make([]int, stride)
 	for i := range draws {
-		seen[x.Draw(weight, x.Counts(2), beta, own, weight[own], (float32(i)+0.5)/draws)]++
+		seen[x.Draw(weight, x.Counts(2), x.Counts(1), beta, own, weight[own], (float32(i)+0.5)/draws)]++
 	}
 	for k, n := range seen[:topics] {
 		if q := want[k] / sum * draws; math.Abs(float64(n)-q) > 3 {
 			t.Errorf("topic %d is drawn %d times, not %.1f", k, n, q)
 		}
 	}
-	if k := x.Draw(weight, x.Counts(2), beta, own, weight[own], 1); k >= topics {
+	if k := x.Draw(weight, x.Counts(2), x.Counts(1), beta, own, weight[own], 1); k >= topics {
 		t.Errorf("the end of the sum is topic %d of %d", k, topics)
 	}
-	if k := x.Draw(make([]float32, stride), x.Counts(2), beta, own, 0, 0.5); k != own {
+	if k := x.Draw(make([]float32, stride), x.Counts(2), nil, beta, own, 0, 0.5); k != own {
 		t.Errorf("without weights topic %d is drawn, not the previous one", k)
 	}
 }
