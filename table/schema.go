@@ -97,6 +97,9 @@ type Schema struct {
 	// partitions of a dense table instead: partition p holds rows [Bounds[p], Bounds[p+1]).
 	Partitions int
 	Bounds     []bellows.RowID
+	// BySplit says that partition p is for tasks of split p. Its first owner is then a lane of the node that runs the
+	// split, if that node has one.
+	BySplit bool
 }
 
 // partitionBytesMin is the smallest useful partition of a table that is large enough (architecture, "Tables").

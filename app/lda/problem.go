@@ -381,7 +381,7 @@ func (p *problem) tables() []table.Schema {
 	all := []table.Schema{
 		{Name: "word_topic", Rows: len(p.vocab) * p.chunks, Width: p.width, DType: table.Int32, Bounds: p.bounds, Consistency: p.consistency},
 		{Name: "topic", Rows: 1, Width: p.topics, DType: table.Int32, Consistency: p.consistency},
-		{Name: "assignments", Rows: int(p.state[p.splits]), Width: stateWidth, DType: table.Int32, Bounds: p.state, Consistency: table.Async},
+		{Name: "assignments", Rows: int(p.state[p.splits]), Width: stateWidth, DType: table.Int32, Bounds: p.state, Consistency: table.Async, BySplit: true},
 	}
 	if p.EarlyStop {
 		words, topics := all[wordTable], all[topicTable]

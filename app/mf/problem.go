@@ -200,10 +200,9 @@ func (p *problem) tables() []table.Schema {
 			Init: table.Init{Kind: table.Normal, Seed: random.Derive(p.seed, stream), High: deviation0},
 		}
 	}
-	return []table.Schema{
-		usersTable: schema("users", &p.users, 3, table.Async),
-		itemsTable: schema("items", &p.items, 4, consistency),
-	}
+	users := schema("users", &p.users, 3, table.Async)
+	users.BySplit = true
+	return []table.Schema{usersTable: users, itemsTable: schema("items", &p.items, 4, consistency)}
 }
 
 // work returns the layout of a run as its driver and its executors see it.

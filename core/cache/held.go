@@ -29,18 +29,33 @@ type copies struct {
 // keep takes a copy of a partition at a generation, or frees it: where it has no name, where another one is as new, or
 // where there is no room for it.
 func (s *copies) keep(n int, g *wire.Granted, at wire.Pair) {
-	room, known := s.most-s.held, s.list[n]
-	if known != nil {
-		room += len(known.Values)
-	}
-	older := known != nil && known.Revision >= g.Revision
-	if !g.Copied() || g.Revision == 0 || g.Pair != at || older || len(g.Values) > room {
+	if g.Pair != at || !s.wants(n, g) {
 		wire.Free(g)
 		return
 	}
 	s.drop(n)
 	s.list[n] = g
 	s.held += len(g.Values)
+}
+
+// wants reports whether the values of a lease are to be kept.
+func (s *copies) wants(n int, g *wire.Granted) bool {
+	room, known := s.most-s.held, s.list[n]
+	if known != nil {
+		room += len(known.Values)
+	}
+	older := known != nil && known.Revision >= g.Revision
+	return g.Copied() && g.Revision > 0 && !older && len(g.Values) <= room
+}
+
+// clone keeps a copy of the values of a shared lease that has begun, at the partition's generation.
+func (s *copies) clone(n int, g *wire.Granted) {
+	if s.wants(n, g) {
+		m := wire.New[wire.Granted]()
+		m.Pair, m.Revision = g.Pair, g.Revision
+		m.Copy(g.Values)
+		s.keep(n, m, g.Pair)
+	}
 }
 
 // revision returns the revision of the copy of a partition; 0: there is none.

@@ -56,13 +56,10 @@ func TestLeaseUsesHeldCopy(t *testing.T) {
 		t.Errorf("the first request names revision %d", held)
 	}
 	b.begin(3, 0, 0)
-	requests := [2]uint64{}
-	for s := range requests {
-		if requests[s], held = b.ask(bellows.SplitID(s), wire.Shared); held != 5 {
+	for s := range 2 {
+		if request, held = b.ask(bellows.SplitID(s), wire.Shared); held != 5 {
 			t.Errorf("split %d names revision %d, not 5", s, held)
 		}
-	}
-	for s, request := range requests {
 		require.NoError(t, b.copied(request, wire.Shared, 5))
 		if got := b.readers[s].Leased(2); !slices.Equal(got, []float32{9, 2, 3, 4}) {
 			t.Errorf("split %d is shown %v", s, got)
@@ -139,5 +136,34 @@ func TestHeldCopiesAreBounded(t *testing.T) {
 	b.Keep(2, older)
 	if _, held := b.ask(1, wire.Shared); held != 5 {
 		t.Errorf("revision %d is named after an older copy came", held)
+	}
+}
+
+// TestSharedLeasesAreSentOnce lets two splits ask for shared leases on a partition at once. The second asks after the
+// first has its values, and names them. It does not wait for a question that needs more than its own.
+func TestSharedLeasesAreSentOnce(t *testing.T) {
+	b := newHolder(t, 8)
+	request, _ := b.ask(0, wire.Shared)
+	b.lease(1, 1, 0, wire.Shared)
+	b.expect()
+	b.AcquireDelayed(&b.out) // after some commit
+	b.expect()
+	b.begin(3, 0)
+	require.NoError(t, b.copied(request, wire.Shared, 3, 1, 2, 3, 4))
+	a := b.out.Envelopes[0].Message.(*wire.Acquire)
+	if len(b.out.Envelopes) != 1 || a.Held != 3 {
+		t.Fatalf("%d messages, revision %d is named", len(b.out.Envelopes), a.Held)
+	}
+	require.NoError(t, b.copied(a.Request, wire.Shared, 3))
+	if got := b.readers[1].Leased(2); !slices.Equal(got, []float32{1, 2, 3, 4}) || len(b.fx.Woken) != 2 {
+		t.Errorf("the second is shown %v, and %d tasks are woken", got, len(b.fx.Woken))
+	}
+
+	b = newHolder(t, 8)
+	b.begin(3, 7, 0)
+	b.lease(0, 1, 0, wire.Shared)
+	b.lease(1, 1, 0, wire.Shared)
+	if len(b.out.Envelopes) != 2 {
+		t.Errorf("%d questions; the second waits for commit 7, which it does not need", len(b.out.Envelopes))
 	}
 }

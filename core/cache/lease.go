@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/core/gate"
 	"bellows/core/planted"
 	"bellows/link/wire"
 )
@@ -106,9 +107,13 @@ func (c *Cache) Acquire(r *Reader, out *wire.Outbox) {
 		r.wait.delayed = r.wait.delayed || own.Commit == 0
 		need.Commit = max(need.Commit, own.Commit)
 	}
+	if !r.wait.delayed && !r.wait.behind && r.wait.mode == wire.Shared && c.asksShared(n, need) {
+		r.wait.delayed, r.wait.behind = true, true
+	}
 	if r.wait.delayed {
 		return
 	}
+	r.wait.behind = false
 	f := c.add(n, p.lane)
 	f.lease, f.mode, f.need, f.waiters = true, r.wait.mode, need, append(f.waiters, r)
 	c.ask(f, out)
@@ -117,7 +122,31 @@ func (c *Cache) Acquire(r *Reader, out *wire.Outbox) {
 // AcquireDelayed asks for the leases that have waited for commits. It is called after each that has come.
 func (c *Cache) AcquireDelayed(out *wire.Outbox) {
 	for _, r := range c.bySplit {
-		if r != nil && r.active && r.wait.delayed {
+		if r != nil && r.active && r.wait.delayed && !r.wait.behind {
+			c.Acquire(r, out)
+		}
+	}
+}
+
+// asksShared reports whether another reader of this node has asked a lane of another node for a shared lease on the
+// partition. Its answer brings the values, which a later question then names (TestSharedLeasesAreSentOnce). It needs no
+// more than this one, so nothing keeps it from being answered that does not also keep this one.
+func (c *Cache) asksShared(n int, need wire.Need) bool {
+	if c.lanes[c.partitions[n].lane].address.Node == c.self.Node {
+		return false
+	}
+	for _, f := range c.open {
+		if f.number == n && f.lease && f.mode == wire.Shared && gate.Admits(f.need, need.Commit, need.Clock) {
+			return true
+		}
+	}
+	return false
+}
+
+// acquireBehind asks for the leases that have waited for an answer about a partition.
+func (c *Cache) acquireBehind(n int, out *wire.Outbox) {
+	for _, r := range c.bySplit {
+		if r != nil && r.active && r.wait.behind && r.wait.last == n {
 			c.Acquire(r, out)
 		}
 	}
@@ -141,6 +170,8 @@ func (c *Cache) TakeGranted(m *wire.Granted, fx *Effects) error {
 			wire.Free(m)
 			return err
 		}
+	} else if m.Mode == wire.Shared {
+		c.copies.clone(f.number, m)
 	}
 	r, g := f.waiters[0], Grant{f.number, f.lane, m}
 	r.pins[f.number].sees(wire.Need{Commit: m.Commit, Clock: m.Complete})
@@ -150,6 +181,7 @@ func (c *Cache) TakeGranted(m *wire.Granted, fx *Effects) error {
 		r.shared = append(r.shared, g)
 	}
 	c.resume(f, fx)
+	c.acquireBehind(g.Number, fx.Outbox)
 	return nil
 }
 

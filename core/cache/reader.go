@@ -39,7 +39,8 @@ type Reader struct {
 type wait struct {
 	answers  int       // that it waits for; 0: it executes
 	last     int       // the last partition that it waits for, by route.Number: the one that is named
-	delayed  bool      // it waits for its split's own commits before it asks for a lease on that
+	delayed  bool      // it waits before it asks for a lease on that: for its split's own commits, or
+	behind   bool      // for the answer to another reader's question, which brings the values
 	mode     wire.Mode // of the lease
 	patience pending.Patience
 }

@@ -83,6 +83,9 @@ func (c *Cache) describe(r *Reader) string {
 	p := &c.partitions[r.wait.last]
 	n := r.need(p.schema)
 	s := fmt.Sprintf("%v at %v", p.pair.Ref, c.lanes[p.lane].address)
+	if r.wait.behind {
+		return fmt.Sprintf("table %s, %s, with the lease that another split has asked for", p.schema.Name, s)
+	}
 	if r.wait.delayed {
 		return fmt.Sprintf("table %s, %s, until its split's own updates of it are committed", p.schema.Name, s)
 	}
@@ -99,6 +102,9 @@ func (c *Cache) standing(r *Reader) (lane int, at pending.At) {
 		if f.number == r.wait.last && !refused && slices.Contains(f.waiters, r) {
 			return f.lane, f.wait
 		}
+	}
+	if r.wait.behind {
+		return c.partitions[r.wait.last].lane, pending.At{}
 	}
 	// It waits for a flush of this node, which is named apart.
 	return c.partitions[r.wait.last].lane, pending.At{Known: true, Behind: pending.Record}

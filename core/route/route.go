@@ -79,20 +79,21 @@ func Clients(nodes []bellows.NodeID) (list []wire.Address) {
 
 // Spread gives partitions to lanes and splits to nodes evenly: consecutive partitions to
 // consecutive lanes, and consecutive splits to one node, so that a node's deltas make large aligned
-// subtrees. If there are more nodes than splits, the last ones hold none. All generations are 1.
+// subtrees. If there are more nodes than splits, the last ones hold none. A partition of one split goes to the node of
+// that split (table.Schema.BySplit). All generations are 1.
 func Spread(tables []table.Schema, splits int, lanes []wire.Address, nodes []bellows.NodeID) *Route {
 	r := &Route{lanes: lanes}
+	holders := min(len(nodes), splits)
+	for s := range splits {
+		r.nodes = append(r.nodes, nodes[s*holders/splits])
+	}
 	for i := range tables {
 		c := tables[i].Cut()
 		r.cuts = append(r.cuts, c)
 		r.first = append(r.first, len(r.owners))
 		for p := range c.Len() {
-			r.owners = append(r.owners, Owner{lanes[p%len(lanes)], 1})
+			r.owners = append(r.owners, Owner{r.firstLane(&tables[i], p), 1})
 		}
-	}
-	holders := min(len(nodes), splits)
-	for s := range splits {
-		r.nodes = append(r.nodes, nodes[s*holders/splits])
 	}
 	for _, n := range nodes {
 		if a := wire.ClientAt(n); !slices.Contains(r.clients, a) {
@@ -101,6 +102,17 @@ func Spread(tables []table.Schema, splits int, lanes []wire.Address, nodes []bel
 	}
 	r.group()
 	return r
+}
+
+// firstLane returns the first owner of a partition.
+func (r *Route) firstLane(s *table.Schema, p int) wire.Address {
+	if s.BySplit && p < len(r.nodes) {
+		local := slices.DeleteFunc(slices.Clone(r.lanes), func(a wire.Address) bool { return a.Node != r.nodes[p] })
+		if len(local) > 0 {
+			return local[p%len(local)]
+		}
+	}
+	return r.lanes[p%len(r.lanes)]
 }
 
 // group finds the runs of splits that run on one node.

@@ -50,6 +50,26 @@ func TestSpreadIsEvenAndNumbersPartitions(t *testing.T) {
 	}
 }
 
+// TestSpreadPutsPartitionsWithTheirSplits gives the partitions of one split each to lanes of the node that runs it, in
+// turn, and others to all lanes; so it does where that node has no lane.
+func TestSpreadPutsPartitionsWithTheirSplits(t *testing.T) {
+	tables := []table.Schema{{Name: "a", Rows: 7, Width: 1, Partitions: 7, BySplit: true},
+		{Name: "b", Rows: 6, Width: 1, Partitions: 6}}
+	lanes := []wire.Address{wire.LaneAt(4, 0), wire.LaneAt(5, 0), wire.LaneAt(4, 1)}
+	r := route.Spread(tables, 6, lanes, []bellows.NodeID{4, 5, 6})
+	want := []wire.Address{lanes[0], lanes[2], lanes[1], lanes[1], lanes[1], lanes[2], lanes[0]}
+	for p, lane := range want {
+		if got := r.Owner(bellows.PartitionRef{Partition: bellows.PartitionID(p)}).Lane; got != lane {
+			t.Errorf("partition %d is at %v, want %v", p, got, lane)
+		}
+	}
+	for p := range 6 {
+		if got := r.Owner(bellows.PartitionRef{Table: 1, Partition: bellows.PartitionID(p)}).Lane; got != lanes[p%3] {
+			t.Errorf("partition %d of the other table is at %v, want %v", p, got, lanes[p%3])
+		}
+	}
+}
+
 func TestRunsKnowsWhoseSubtreeItIs(t *testing.T) {
 	tables := []table.Schema{{Name: "a", Rows: 10, Width: 1, Partitions: 5}}
 	r := route.Spread(tables, 7, []wire.Address{{Role: wire.Lane}}, []bellows.NodeID{4, 5, 6})
