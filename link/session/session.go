@@ -1,5 +1,5 @@
-// Package session makes the messages between two nodes survive a broken connection: it queues them by their size,
-// acknowledges and resends them. Both ends of two numbered streams are step functions. In production each connection of
+// Package session makes messages between two nodes survive a broken connection: it queues, cuts into parts by measured
+// speed, acknowledges and resends them. Both ends of two numbered streams are step functions. In production each connection of
 // a pair of nodes has an End, and the simulation plays the same code.
 //
 // A connection keeps order and loses nothing until it ends, and then loses what was under way. So nothing is numbered
