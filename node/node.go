@@ -33,10 +33,10 @@ type Options struct {
 	OnEpoch  func(e train.Epoch, so Spent) // nil: not told
 	OnStart  func(nodes []api.Node)        // of Lead: all nodes have joined; nil: not told
 	OnChange func(Change)                  // of Lead: nodes that came, splits that moved; nil: not told
-	// OnVisits gets what counts, by its records: up to the end of an epoch before the epoch is reported, and of the
-	// whole job before its end.
+	// OnVisits gets the visits that count, record by record. It has all visits of an epoch before OnEpoch is called for
+	// that epoch, and those of the whole job before its end.
 	OnVisits func(visits.Batch) // nil: not told
-	OnStop   func(left int)     // it is interrupted, and visits so many items more, 0 when its state is collected; nil: not told
+	OnStop   func(left int)     // of an interrupted job: items to visit; 0: its state is collected; nil: not told
 	// OnWarning is called by Lead for a node whose process will end within a time (Warned); nil: not called.
 	OnWarning func(n bellows.NodeID, notice time.Duration)
 	// Warned tells Serve that its process will end within a time. It continues meanwhile, and node 0 is notified. nil:

@@ -63,7 +63,8 @@ type process struct {
 	began   time.Time
 }
 
-// validateJob refuses what no cluster could run. It is asked before anything is made: a caller's mistake is named as one.
+// validateJob refuses what no cluster could run. It is called before anything is made, so that the error names the
+// caller's mistake.
 func validateJob(job *train.Job) error {
 	if job.Splits < 1 || job.Splits > 1<<20 {
 		return bellows.Errorf(bellows.Config, "start job", "", "%d splits; must be 1 to 2^20", job.Splits)
@@ -79,8 +80,7 @@ func validateJob(job *train.Job) error {
 	return nil
 }
 
-// assemble makes the roles that this process has in the cluster. If it fails nothing is left of it but the mesh, which is
-// the caller's to hang up.
+// assemble makes the roles that this process has in the cluster. If it fails, the caller only has to close the mesh.
 func assemble(job *train.Job, c Cluster, m *fabric.Mesh, opt Options) (*process, error) {
 	if err := validateJob(job); err != nil {
 		return nil, err
@@ -151,15 +151,15 @@ func (p *process) addRoles() error {
 	return p.resume(p.opt.Resume)
 }
 
-// heldMost is how many bytes of flushes a lane holds that are not recorded: what comes above it waits at its sender. It
+// heldMost bounds the bytes of flushes without a record that a lane holds: further ones wait at their senders. It
 // bounds senders that run far ahead of the controller.
 const heldMost = 1 << 30
 
 // resumes reports whether lanes begin with the state of a saved run. A node that joins later owns nothing yet.
 func (p *process) resumes() bool { return p.opt.Resume != nil && p.cluster.Invited == nil }
 
-// addLanes makes the lanes of this node. Each keeps the last records for a controller that follows, but where that could
-// not be: alone, the lanes would be gone with the first.
+// addLanes makes the lanes of this node. Each keeps the last records for a later controller, except in a job of one
+// process: there the lanes end together with the controller.
 func (p *process) addLanes() error {
 	var limits server.Limits
 	if p.mesh == nil {
@@ -195,8 +195,8 @@ func (p *process) stepLane(l *server.Lane, a wire.Address) func(batch []wire.Env
 	}
 }
 
-// reportLast puts a report ahead of a lane's last word: node 0 ends with the last of those, and what has been counted since
-// the last tick would not be in the job's totals. At node 0 the books are open to the end.
+// reportLast puts a report before a lane's last message. Node 0 ends after the last of these messages; without the
+// report, counts since the last tick would be missing in the job's totals. Node 0 reads its own counts until the end.
 func (p *process) reportLast(out *wire.Outbox) {
 	last := len(out.Envelopes) - 1
 	if p.lead != nil || last < 0 || !p.ended.Load() && p.removed.Load() == 0 {
@@ -304,8 +304,8 @@ func (p *process) close() {
 	p.bus.Close()
 }
 
-// awaitTasks waits, aside, until no task of this process runs any more: it takes as long as an application's code does. A
-// task that never returns keeps its goroutine, and nothing else (TestTasksThatNeverReturnAreGivenUp).
+// awaitTasks waits, on another goroutine, until no task of this process runs any more: an application's code may take
+// long. A task that never returns keeps its goroutine, and nothing else (TestTasksThatNeverReturnAreGivenUp).
 func (p *process) awaitTasks() { go p.closeTasks() }
 
 // closeTasks closes the executors when no task runs any more.

@@ -45,7 +45,7 @@ type look struct {
 	answer chan<- api.Progress // has room
 }
 
-// ask has something done in a step of the controller's.
+// ask runs a function in a step of the controller.
 type ask struct {
 	wire.Local
 	do func()
@@ -90,7 +90,7 @@ func (l *lead) enter(n bellows.NodeID, m *wire.Report) {
 	}
 }
 
-// warned tells that a node's process is to be gone soon.
+// warned reports that a node's process will end soon.
 func (l *lead) warned(n bellows.NodeID, notice time.Duration) {
 	if l.opt.OnWarning != nil {
 		l.reporter.say(func() { l.opt.OnWarning(n, notice) })

@@ -4,5 +4,5 @@ package launch
 
 import "syscall"
 
-// ownGroup keeps a process out of the terminal's group: an interruption is for the process that leads.
+// ownGroup keeps a process out of the terminal's process group, so that Ctrl-C interrupts only the leading process.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -33,7 +33,7 @@ type assignment struct {
 	Saved     []byte // where a saved run lies; nil: nowhere
 	Times     liveness.Times
 	Notice    time.Duration // how long a process stays after it is asked to end
-	Authority []byte        // of tcp: the certificate of the job's, in DER
+	Authority []byte        // with tcp: the certificate of the job's authority, in DER
 }
 
 // address is where a process listens, and with tcp the public key that it wants certified.

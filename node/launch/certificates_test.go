@@ -58,7 +58,8 @@ func TestProcessesGetNewCertificates(t *testing.T) {
 	})
 }
 
-// TestWithTCPNodesHaveCertificates of the job's own authority, and with Unix sockets, which check the other's user, none.
+// TestWithTCPNodesHaveCertificates checks that nodes have certificates of the job's authority with TCP, and none with
+// Unix sockets, which check the other process's user.
 func TestWithTCPNodesHaveCertificates(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]bool{"tcp": true, "unix": false} {

@@ -62,7 +62,7 @@ func RunChild(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx
 	if err != nil {
 		return err
 	}
-	if !unasked() { // from here on a warning ends nothing: what prepare has made may read on by its context
+	if !unasked() { // from here on a warning ends nothing: what prepare made may still read with its context
 		return context.Cause(asked)
 	}
 	warned := make(chan time.Duration, 1)
@@ -71,8 +71,8 @@ func RunChild(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx
 		node.Options{Era: self.Era, Resume: part.Saved, Checkpoints: part.Checkpoints, Wire: self.Wire, Times: self.Times, Links: self.links(self.known), Alone: true, Warned: warned})
 }
 
-// takeAssignment takes the place that the process which started this one has for it, as read from in, and listens. The answer
-// goes to out. letGo is called when in ends.
+// takeAssignment reads this process's assignment from in, listens, and writes the answer to out. letGo is called when
+// in ends.
 func takeAssignment(in io.Reader, out io.Writer, letGo context.CancelCauseFunc) (*endpoint, error) {
 	lines := bufio.NewReader(in)
 	var s assignment
@@ -138,7 +138,7 @@ func (c *endpoint) hold(a addresses) bool {
 	return err == nil
 }
 
-// hear reads a line of JSON. A process that a person has started by hand ends here, and says what it is for.
+// hear reads a line of JSON. If a person started the process by hand, its error says what the process is for.
 func hear(lines *bufio.Reader, to any) error {
 	line, err := lines.ReadBytes('\n')
 	if err == nil {
@@ -177,6 +177,6 @@ func (c *endpoint) join(ctx context.Context, notice func(string)) ([]transport.C
 	}
 }
 
-// errLetGo is why a process that was started for another ends. Its parent may be dead, or may have what it wants: the process
-// cannot tell, and what it does is the same.
+// errLetGo is why a started process ends when its input ends. Its parent may be dead, or may not need it any more: the
+// process cannot tell, and ends in both cases.
 var errLetGo = errors.New("the process that leads has gone, or let this one go")

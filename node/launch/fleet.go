@@ -27,7 +27,7 @@ import (
 //
 // Invariants:
 //   - A started process is awaited, by a separate goroutine, and has ended when close returns: asked by the end of its
-//     input, and killed if it does not follow within patience (TestUnresponsiveProcessIsKilled).
+//     input, and killed if it has not ended after patience (TestUnresponsiveProcessIsKilled).
 //   - The unrequested end of a process is reported once: as the error of the waiting caller, while all are introduced
 //     and join, or in deaths, which has room for all (TestDeathAtEndOfJoin, TestADeathEndsTheJoining).
 //   - Every wait is named while it lasts, and ends (TestAddressWaitTimesOut).
@@ -42,7 +42,7 @@ type fleet struct {
 	issues   *secure.Authority // of the processes' certificates; nil: they have none
 	own      assignment        // of the process that leads
 	succeed  func(Succession)  // gets what another process needs to follow this one; nil: not called
-	begun    atomic.Bool       // from now on
+	begun    atomic.Bool       // the first tasks were sent: succeed is called from now on
 	telling  sync.Mutex        // keeps messages to processes in order; taken before mu
 
 	mu        sync.Mutex
@@ -57,17 +57,17 @@ type fleet struct {
 type child struct {
 	node   bellows.NodeID
 	member node.Member
-	told   bool // of the others, and they of it: it may take part. Behind the fleet's lock
+	told   bool // it and the others have each other's addresses: it may take part. Guarded by mu of the fleet
 	Process
 	shut atomic.Bool // its end is wanted
-	key  []byte      // of its certificates; nil: it has none, or not yet. Behind the fleet's lock
+	key  []byte      // of its certificates; nil: it has none, or not yet. Guarded by mu of the fleet
 }
 
 // closeWait is how long a process that is asked to end may take. It has nothing left to save: the job is over, or lost.
 const closeWait = 3 * time.Second
 
-// startFleet starts a process for every member of the cluster but the one that is assigned, which listens at address. When it
-// returns each knows where all others are.
+// startFleet starts a process for every member of the cluster except this process, which listens at address. When it
+// returns, each process has the addresses of all others.
 func startFleet(ctx context.Context, l Processes, own assignment, issues *secure.Authority, address string, notice func(string)) (*fleet, error) {
 	f := newFleet(l, own, issues)
 	f.addresses[own.Self] = address
@@ -140,10 +140,10 @@ func (f *fleet) sendAddresses(c *child, a addresses, key []byte) (err error) {
 	return nil
 }
 
-// start starts the processes, each on its share of the processors where it computes and does not roam: under BSP all of them
-// sleep and wake together, and where the system puts one in a hurry, two may share a processor while another idles. Nodes
-// that only hold tables go anywhere. A process that computes may thus be short of a processor that something else on the
-// machine takes: --pin=false is for those.
+// start starts the processes. Unless roam is true, each process that computes keeps to its share of the processors:
+// under BSP all wake at the same time, and the system may put two on one processor while another idles. Nodes that only
+// hold tables may run anywhere. The price: if another program takes a processor, the process that keeps to it waits;
+// --pin=false avoids that.
 func (f *fleet) start(by Starter, each assignment, roam bool) error {
 	own, placed, computing := each.Self, 0, 0
 	for _, m := range each.Members {
@@ -275,7 +275,7 @@ func (f *fleet) dismiss(n bellows.NodeID) {
 	f.forget(c)
 }
 
-// forget takes a process out that has ended as it was to.
+// forget removes a process that was asked to end, and has ended, from the list.
 func (f *fleet) forget(c *child) {
 	f.mu.Lock()
 	f.children = slices.DeleteFunc(f.children, func(o *child) bool { return o == c })
@@ -325,8 +325,8 @@ func (c *child) say(v any) error {
 	return c.Say(append(line, '\n'))
 }
 
-// introduce learns where the processes listen and tells all of them. They are asked one after the other, which costs nothing:
-// what the later ones say waits in a buffer, and the last to come is waited for in any order.
+// introduce reads the address of each process and sends all addresses to all of them. It reads one process after
+// another, which costs no time: other answers wait in buffers, and the slowest process is awaited in any order.
 func (f *fleet) introduce(ctx context.Context, w *wait) error {
 	ctx, cancel := w.bound(ctx)
 	defer cancel()
@@ -402,8 +402,8 @@ func (f *fleet) joinOnce(ctx context.Context, connect func(ctx context.Context) 
 	return conns, nil, err
 }
 
-// watch gives the joining up when a process dies, and says which. It takes one death at most: others are left, and so is one
-// that comes when all have joined.
+// watch cancels the joining if a process dies, and returns that death. It takes one death at most: others, and any
+// after all have joined, stay in deaths.
 func (f *fleet) watch(joined <-chan struct{}, cancel context.CancelCauseFunc) *node.Death {
 	select {
 	case d := <-f.deaths:
@@ -425,10 +425,10 @@ func (f *fleet) wait(c *child) {
 	}
 }
 
-// death says how a process ended, with its last lines, which mostly have the reason.
+// death returns how a process ended, with its last lines, which usually have the reason.
 func (c *child) death() string { return fmt.Sprintf("node %d %s%s", c.node, c.How(), c.Last()) }
 
-// close ends the processes: it asks all of them first, and kills those that do not follow, all at the same time.
+// close ends the processes: it asks all of them first, and kills those that have not ended after patience.
 func (f *fleet) close() {
 	f.mu.Lock()
 	f.closed = true

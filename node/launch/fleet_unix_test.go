@@ -31,7 +31,8 @@ func TestUnresponsiveProcessIsKilled(t *testing.T) {
 	}
 }
 
-// TestLostProcessIsNotAwaited makes a process not hear that it is to end, as one that is stopped does not: its node is lost, so that it is killed at once, and not when it has had its time.
+// TestLostProcessIsNotAwaited ends a process that, like a stopped one, does not notice it. Its node is lost, so it is
+// killed at once and not after patience.
 func TestLostProcessIsNotAwaited(t *testing.T) {
 	t.Parallel()
 	f := &fleet{deaths: make(chan node.Death, 2), patience: time.Hour}

@@ -33,7 +33,7 @@ type hereProcess struct {
 	warn   context.CancelFunc // as the system that tells a process to end
 	in     *io.PipeWriter
 	answer first
-	failed error // behind over
+	failed error // to be read after over is closed
 }
 
 func (s here) Start(m node.Member, _, _ int) (Process, error) {
@@ -157,8 +157,9 @@ func TestFailedStartAddsNoNode(t *testing.T) {
 	}
 }
 
-// TestTheNextKnowsWhoWasAdded while the job runs: the number before its process is there, and the node with its place before it takes part.
-func TestTheNextKnowsWhoWasAdded(t *testing.T) {
+// TestSuccessionHasAddedNodes checks when a node that joins a running job is reported to a successor: its number before
+// its process exists, and its address before it takes part.
+func TestSuccessionHasAddedNodes(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -224,7 +225,8 @@ func (p *noted) Say(text []byte) error {
 	return nil
 }
 
-// TestAFleetRenewsCertificates that were given when it was started: each process has another one before it runs out. That ends with the fleet.
+// TestAFleetRenewsCertificates checks that each process gets another certificate before the first one expires, until
+// the fleet is closed.
 func TestAFleetRenewsCertificates(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

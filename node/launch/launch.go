@@ -73,8 +73,8 @@ type Processes struct {
 	Notice time.Duration
 }
 
-// started names the variable of the environment that marks a process which a Run has started. Such a one starts no others: a
-// program that does not look whether it is a child, as the binary of a test, would start itself again and again.
+// started names the environment variable that marks a process that a Run has started. Such a process may start no
+// others: a program that does not check whether it is a child, such as a test binary, would start itself endlessly.
 const started = "_BELLOWS_CHILD"
 
 // Run runs a job as node 0, and returns like Train. When it returns, all processes have ended, and the folder of their

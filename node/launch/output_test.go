@@ -23,9 +23,9 @@ func (w *alone) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestOneWritesAtATime checks that the note about a process's end comes between its writes, so that the receiver of
-// both needs no lock.
-func TestOneWritesAtATime(t *testing.T) {
+// TestTailSerialisesWrites checks that no note about a process's end is written during another write, so that the
+// receiver needs no lock.
+func TestTailSerialisesWrites(t *testing.T) {
 	t.Parallel()
 	to := &alone{}
 	w := &tail{all: to}
@@ -43,8 +43,8 @@ func TestOneWritesAtATime(t *testing.T) {
 	}
 }
 
-// TestASentenceHasNoLastLines shortens the reason of a death to one line, which ends as a sentence does.
-func TestASentenceHasNoLastLines(t *testing.T) {
+// TestSentenceOmitsLastLines shortens the reason of a death to one line.
+func TestSentenceOmitsLastLines(t *testing.T) {
 	t.Parallel()
 	w := &tail{}
 	const reason = "node 3 (process 7) ended with signal: killed"

@@ -125,7 +125,8 @@ func processes(t *testing.T, role, transport string, image []byte) Processes {
 		Members: []node.Member{{Lanes: 1}, {Node: 1, Slots: 1, Lanes: 1}, {Node: 2, Slots: 1}}}
 }
 
-// TestAJobRunsInProcesses runs a job in three processes, over sockets and by TCP, with a saved run and without: each has its place, and all have ended in the end.
+// TestAJobRunsInProcesses runs a job in three processes, over Unix sockets and TCP, with a saved run and without. Each
+// process gets its place, and none is left afterwards.
 func TestAJobRunsInProcesses(t *testing.T) {
 	for _, c := range []struct{ transport, image string }{{"unix", ""}, {"tcp", "as it was"}} {
 		l := processes(t, "part"+c.image, c.transport, nil)
@@ -179,7 +180,8 @@ func TestWarnedProcessContinues(t *testing.T) {
 	}
 }
 
-// TestProcessesThatCannotTakePartAreNamed starts processes that say nothing of where they listen, or end, or that cannot make the job: the job is not run, for what they have said.
+// TestProcessesThatCannotTakePartAreNamed starts processes that announce no address, exit, or cannot make the job. The
+// job is not run, and the error has their last lines.
 func TestProcessesThatCannotTakePartAreNamed(t *testing.T) {
 	for role, want := range map[string]string{
 		"stranger":       `node 1: it says "hello" and not where it listens`,
@@ -215,7 +217,7 @@ func TestFailedWriteReportsHowProcessEnded(t *testing.T) {
 	}
 }
 
-// TestAProcessThatDiesIsNamed makes a process end in the midst of the job: that is why the job has failed, as its system says.
+// TestAProcessThatDiesIsNamed ends a process while the job runs. The job's error says how the system ended it.
 func TestAProcessThatDiesIsNamed(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -266,8 +268,8 @@ func TestAddressesOfOthersAreNotTaken(t *testing.T) {
 	}
 }
 
-// TestAChildStartsNoOthers starts a job in a process that is marked as started for a part of one: a program that does not ask
-// whether it is a child would start itself without end.
+// TestAChildStartsNoOthers calls Run in a process that is marked as a child: a program that does not check whether it
+// is a child would otherwise start itself endlessly.
 func TestAChildStartsNoOthers(t *testing.T) {
 	t.Setenv(started, "1")
 	_, err := Processes{Program: "/nonexistent", Transport: "unix", Members: []node.Member{{}, {Node: 1, Slots: 1, Lanes: 1}}}.

@@ -83,7 +83,8 @@ func (f *fleet) begins(opt *node.Options) {
 	}
 }
 
-// follow runs a job in the place of a process that led it and has died: the processes of its nodes are this one's from here on.
+// follow runs a job in the place of the process that led it and has died. It takes over the processes of the job's
+// nodes.
 func (l Processes) follow(ctx context.Context, job train.Job, opt node.Options) (*node.Result, error) {
 	s := &l.Following.Succession
 	own := s.Own
@@ -155,7 +156,7 @@ func (l Processes) lost() (dead []node.Death) {
 	return dead
 }
 
-// rejoin waits until all nodes have called that are there, but for those that are dead by then.
+// rejoin waits until all nodes that have a process have connected, except those that die meanwhile.
 func (f *fleet) rejoin(ctx context.Context, who join.Cluster, dead []node.Death, connect func(context.Context, join.Cluster) ([]transport.Conn, error)) ([]transport.Conn, []node.Death, error) {
 	for n := bellows.NodeID(1); int(n) < who.Nodes; n++ {
 		if c := f.child(n); c == nil || !c.told {
@@ -174,7 +175,8 @@ func (f *fleet) rejoin(ctx context.Context, who join.Cluster, dead []node.Death,
 	}
 }
 
-// listenWithin is how long the place of the process before is tried, and listenEvery how often: a connection that ends may have its port still.
+// listenWithin is how long listenAgain tries the address of the dead process, and listenEvery how often: a connection
+// that is ending may still occupy the port.
 const (
 	listenWithin = 2 * time.Second
 	listenEvery  = 20 * time.Millisecond

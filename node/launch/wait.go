@@ -32,7 +32,7 @@ func (w *wait) next() <-chan time.Time {
 	return time.After(time.Until(w.began.Add(time.Duration(w.Next()) * time.Millisecond)))
 }
 
-// name tells for what is waited, if it is time to.
+// name reports what is awaited, if a notice is due.
 func (w *wait) name(what string) {
 	if s := w.Name(time.Since(w.began).Milliseconds(), what, nil); s != "" {
 		w.notice(s)

@@ -19,7 +19,7 @@ import (
 
 const (
 	lineMost  = 64 << 20               // bytes of a line of a log
-	lookEvery = 200 * time.Millisecond // for more of it
+	lookEvery = 200 * time.Millisecond // interval of looking for more lines
 )
 
 // A Reader reads the lines of a log, as far as it is written.
@@ -34,7 +34,8 @@ type Reader struct {
 	read   int64  // bytes of whole lines
 }
 
-// Open opens the log of a run folder, a file with one, as `train --json` writes it, or "-", which is in. The caller closes the reader.
+// Open opens a log. word is a run folder, a file that has the output of `train --json`, or "-" to read from in. The
+// caller closes the reader.
 func Open(word string, in io.Reader) (*Reader, error) {
 	r := &Reader{Name: word}
 	switch info, err := os.Stat(word); {
@@ -100,14 +101,15 @@ func (r *Reader) Busy() bool {
 	return err == nil && p.Busy
 }
 
-// Await waits a moment and reports whether there may be more lines. busy says that a process wrote the log before Next found its end.
+// Await waits a moment and reports whether there may be more lines. busy says whether a process was still writing the
+// log before Next reached its end.
 func (r *Reader) Await(ctx context.Context, busy bool) (bool, error) {
 	if !busy {
 		return false, nil
 	}
 	select {
 	case <-ctx.Done():
-		return false, nil // as it is meant to end
+		return false, nil // the caller wants no more
 	case <-time.After(lookEvery):
 	}
 	info, err := r.file.Stat()

@@ -12,8 +12,8 @@ import (
 	"bellows/run/history/historytest"
 )
 
-// TestReaderSeesThatARunBeganAnew: a log that is shorter than what was read of it is another one.
-func TestReaderSeesThatARunBeganAnew(t *testing.T) {
+// TestReaderDetectsRestartedRun: if a log is shorter than what was already read of it, the run was started over.
+func TestReaderDetectsRestartedRun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for name, text := range map[string][]byte{"run.json": []byte(`{"format":"bellows run 1"}`), event.File: slices.Concat(historytest.Lines(t, historytest.Events(2, event.Finished))...)} {

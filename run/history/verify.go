@@ -47,7 +47,7 @@ type fault struct {
 func (f *fault) Error() string { return f.cause.Error() }
 func (f *fault) Unwrap() error { return f.cause }
 
-// Take goes through a line, and returns what is wrong with it.
+// Take checks the next line, and returns what is wrong with it.
 func (v *Verifier) Take(line []byte) error {
 	v.lines++
 	if err := v.event(line); err != nil {
@@ -99,7 +99,7 @@ func Decode(line []byte) (*event.Event, error) {
 	return e, nil
 }
 
-// kind goes through an event by its kind.
+// kind checks an event by the rules of its kind.
 func (v *Verifier) kind(e *event.Event) error {
 	v.ended = ""
 	switch e.Kind {
@@ -156,7 +156,7 @@ func (v *Verifier) kind(e *event.Event) error {
 	return nil
 }
 
-// checkEpochs returns an error if something of the reported epochs has not counted.
+// checkEpochs returns an error if visits of the reported epochs are missing.
 func (p *trail) checkEpochs() error {
 	if err := p.Proof.EpochsOver(p.epochs); err != nil {
 		return fmt.Errorf("%d epochs are in the log: %w", p.epochs, err)
@@ -164,7 +164,7 @@ func (p *trail) checkEpochs() error {
 	return nil
 }
 
-// trail returns that of an event's run or fold.
+// trail returns the open trail of an event's run or fold.
 func (v *Verifier) trail(e *event.Event) (*trail, error) {
 	if i := slices.IndexFunc(v.proofs, func(p *trail) bool { return p.fold == e.Fold && !p.ended }); i >= 0 {
 		return v.proofs[i], nil
@@ -172,7 +172,7 @@ func (v *Verifier) trail(e *event.Event) (*trail, error) {
 	return nil, errors.New("the log before it does not state what is to be visited")
 }
 
-// stated begins a proof, or continues it.
+// stated begins a proof with a statement, or continues one where the run resumed.
 func (v *Verifier) stated(e *event.Event) error {
 	say := e.Statement
 	if say == nil {
@@ -230,7 +230,7 @@ func same(a, b *event.Statement) bool {
 // Verified is what a log proves, as `events --verify --json` prints it.
 type Verified struct {
 	Run      string  `json:"run"`
-	Verified bool    `json:"verified"` // an error is printed else
+	Verified bool    `json:"verified"` // always true: otherwise an error is printed instead
 	Ended    string  `json:"ended"`    // how the run ended: the kind of its last event; "": it is running
 	Events   int     `json:"events"`
 	Proofs   []Proof `json:"proofs"` // one, or one for each fold

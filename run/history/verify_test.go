@@ -48,7 +48,7 @@ func altered(t *testing.T, n int, alter func(v *event.Visits)) [][]byte {
 	return historytest.Lines(t, list)
 }
 
-// TestALogProvesItsVisits of a run that finished, and of one that continues.
+// TestALogProvesItsVisits checks the log of a run that finished, and of one that continues.
 func TestALogProvesItsVisits(t *testing.T) {
 	t.Parallel()
 	r, err := verify(historytest.Lines(t, historytest.Events(3, event.Finished)), false)
@@ -67,7 +67,7 @@ func TestALogProvesItsVisits(t *testing.T) {
 	}
 }
 
-// TestFoldsAreProved each for itself: the log of one that has ended is whole.
+// TestFoldsAreProved checks that each fold is proved separately: the log of one that has ended is complete.
 func TestFoldsAreProved(t *testing.T) {
 	t.Parallel()
 	list := historytest.Events(1, event.Fold)
@@ -87,7 +87,7 @@ func TestFoldsAreProved(t *testing.T) {
 	}
 }
 
-// TestVerifyFindsHiddenEvents: visits that are doubled, left out, or overlap, also with recomputed digests.
+// TestVerifyFindsHiddenEvents checks visits that are doubled, left out, or overlap, also with recomputed digests.
 func TestVerifyFindsHiddenEvents(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -124,7 +124,8 @@ func TestVerifyFindsHiddenEvents(t *testing.T) {
 	}
 }
 
-// TestAnAlteredLogIsFound by its numbers and digests: each line, altered in one place or taken out, and the whole cut off anywhere.
+// TestAnAlteredLogIsFound checks that numbers and digests reveal each altered or removed line, and a log that is cut
+// off anywhere.
 func TestAnAlteredLogIsFound(t *testing.T) {
 	t.Parallel()
 	whole := historytest.Lines(t, historytest.Events(3, event.Finished))
@@ -158,7 +159,8 @@ func TestAnAlteredLogIsFound(t *testing.T) {
 	}
 }
 
-// TestResumedRunIsProved: interrupted, lost since, and resumed where it was interrupted; and not otherwise.
+// TestResumedRunIsProved checks a run that was interrupted, then lost, and resumed where it was interrupted. A run that
+// resumed elsewhere is not proved.
 func TestResumedRunIsProved(t *testing.T) {
 	t.Parallel()
 	first := historytest.Events(2, event.Interrupted)
@@ -201,8 +203,9 @@ func TestResumedRunIsProved(t *testing.T) {
 	}
 }
 
-// TestALogThatProvesNothingSaysSo: of an earlier version, of a driver that does not say what its clocks are for, without what counted.
-func TestALogThatProvesNothingSaysSo(t *testing.T) {
+// TestUnprovableLogIsReported checks logs of an earlier version, of a driver that does not state its epochs, and
+// without visits.
+func TestUnprovableLogIsReported(t *testing.T) {
 	t.Parallel()
 	job := train.Job{Splits: 1, Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }}
 	finished := event.Event{Kind: event.Finished}

@@ -21,7 +21,8 @@ func Words(apps []app.Application) (words []string) {
 	return words
 }
 
-// Short makes `train APP` of an application its `train NAME` by a short name. The settings that the name means may be given beside it, with the same values alone.
+// Short turns the command `train APP` of an application into `train NAME`, where NAME is a short name that stands for
+// settings. These settings may also be given, but only with the same values.
 func Short(cmd *cobra.Command, of string, short app.Short) *cobra.Command {
 	means := "train " + of
 	for _, set := range []map[string]string{short.Settings, short.Defaults} {

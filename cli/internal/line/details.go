@@ -14,7 +14,7 @@ func Details(text string) map[string]string { return map[string]string{detailsOf
 // DetailsOf returns the longer explanation among the annotations of a command, or nothing.
 func DetailsOf(annotations map[string]string) string { return annotations[detailsOf] }
 
-// valueNames are the names of values that are no words, and what a line of help calls the values.
+// valueNames has the value names that a line of help does not show in lower case, with what it shows instead.
 var valueNames = map[string]string{"ADDR": "address", "ADDRS": "addresses", "K": "K", "AB": "AB"}
 
 // Describe returns a flag with the name of its value, such as "--out FOLDER", and its line of help with the default.

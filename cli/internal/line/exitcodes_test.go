@@ -6,8 +6,8 @@ import (
 	"bellows"
 )
 
-// TestEveryKindHasItsPlace keeps the table of exit codes whole.
-func TestEveryKindHasItsPlace(t *testing.T) {
+// TestExitCodesListsEachKindOnce checks that the table of exit codes is complete.
+func TestExitCodesListsEachKindOnce(t *testing.T) {
 	t.Parallel()
 	for kind := bellows.Bug; kind <= bellows.Interrupted; kind++ {
 		n := 0

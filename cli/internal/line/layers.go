@@ -36,8 +36,7 @@ func variable(flag string) string {
 // configBytesMax bounds the file before it is read.
 const configBytesMax = 1 << 20
 
-// Fill gives the command's flags what the environment and the file say, where the command
-// line said nothing.
+// Fill sets flags that the command line does not give from the environment and the file.
 func Fill(cmd *cobra.Command, environ []string) error {
 	if err := refuseEmpty(cmd.Flags()); err != nil {
 		return err
@@ -52,8 +51,8 @@ func Fill(cmd *cobra.Command, environ []string) error {
 	return fillFromFile(cmd, file)
 }
 
-// refuseEmpty refuses a word on the command line that is given nothing: most likely a variable of the shell's has no value, and what would
-// be detected or chosen instead is not what was meant.
+// refuseEmpty refuses a flag with an empty text on the command line: most likely a shell variable is not set, and the
+// value that would be detected or chosen instead is not what the user meant.
 func refuseEmpty(flags *pflag.FlagSet) (err error) {
 	flags.Visit(func(f *pflag.Flag) {
 		if err == nil && f.Value.Type() == "string" && f.Value.String() == "" {
@@ -85,8 +84,8 @@ func fillFromEnvironment(cmd *cobra.Command, environ []string) error {
 	return first
 }
 
-// UnknownVariables says of each variable that looks like a flag's, and is that of no command, that it sets nothing. It is no error: what
-// starts programs, such as Kubernetes, makes variables of this form by itself.
+// UnknownVariables returns a sentence for each environment variable that looks like a flag's but belongs to no command:
+// it sets nothing. That is no error, because Kubernetes, for example, sets variables of this form by itself.
 func UnknownVariables(root *cobra.Command, environ []string) (sentences []string) {
 	var known []string
 	for _, name := range append(flagNames(root), "config") {
@@ -310,11 +309,11 @@ func (s *Settings) String() string {
 // Type implements pflag.Value.
 func (*Settings) Type() string { return "key=value" }
 
-// Set takes key=value, or several separated by commas. A later one replaces an earlier one. A value may have commas of its own, where what
-// follows them does not begin with a setting's name and =.
+// Set takes key=value, or several separated by commas. A later one replaces an earlier one. A value may contain a comma
+// that is not followed by a setting's name and =.
 func (s *Settings) Set(text string) error { return s.take(text, true) }
 
-// fill returns Set by a lower layer: keys that are there already stay.
+// fill takes the settings of a lower layer, and does not replace existing keys.
 func (s *Settings) fill(text string) error { return s.take(text, false) }
 
 func (s *Settings) take(text string, replace bool) error {

@@ -17,7 +17,7 @@ var wanted = map[string]string{
 	"duration": "it must be a time with its unit, such as 500ms or 2s",
 }
 
-// unfit says of a value that a flag did not take why, whatever layer it came from. Go's own words for it speak of functions.
+// unfit returns why a flag did not take a value, whatever layer it came from. Go's own message names Go functions.
 func unfit(f *pflag.Flag, cause error) error {
 	words, known := wanted[f.Value.Type()]
 	var refused refusal
@@ -32,8 +32,8 @@ func unfit(f *pflag.Flag, cause error) error {
 	return cause
 }
 
-// flagFault returns the error of a command line that the flags cannot be taken from, in words, and what to do; the
-// cause itself where that says it.
+// flagFault returns the error of a command line with flags that cannot be parsed, and a hint. If it has no better
+// words, it returns the cause.
 func flagFault(cause error) (hint string, err error) {
 	var value *pflag.InvalidValueError
 	var missing *pflag.ValueRequiredError

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Choose makes a command that only has subcommands: alone it shows its help, and an argument that names
-// none of them is an error with the nearest that does.
+// Choose makes a command that only has subcommands. Without an argument it shows its help; an unknown subcommand is an
+// error that suggests the nearest known one.
 func Choose(cmd *cobra.Command, noun string) {
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -109,8 +109,8 @@ func BadFlag(name, value, format string, args ...any) *bellows.Error {
 	return bellows.Errorf(bellows.Usage, "set", fmt.Sprintf("--%s=%s", name, value), format, args...)
 }
 
-// Lay prepares a whole tree of commands: errors of flags, examples, and the numbers of flags. Examples are written
-// without the name of the program, a line for each, and are given it here.
+// Lay prepares a whole tree of commands: errors of flags, examples, and the numbers of flags. Lay puts
+// the name of the program before each line of the examples, which are written without it.
 func Lay(root *cobra.Command) {
 	root.SetFlagErrorFunc(flagError)
 	name(root, root.Name())

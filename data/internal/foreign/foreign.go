@@ -114,8 +114,8 @@ var (
 	bagLine = regexp.MustCompile(`^[0-9]+( [0-9]+:[0-9]+)+\s*$`)
 )
 
-// Text returns the fault of a first line in a known, unsupported form, nil for other lines. documents says that text is
-// expected, separated that the separator of fields is given.
+// Text returns the fault of a first line that has a known, unsupported form, and nil for other lines. documents says
+// whether the lines are free text, separated whether the user has chosen the separator of fields.
 func Text(line []byte, documents, separated bool) *lines.Fault {
 	whole := func(what, how string) *lines.Fault { return &lines.Fault{Width: len(line), What: what, How: how} }
 	bare := bytes.TrimSpace(line)
@@ -163,8 +163,8 @@ func OnlyNumbers(line []byte) bool {
 	return len(parts) > 1
 }
 
-// TrySeparator names the separator that would divide a line into the wanted number of fields, for the error about one
-// that did not.
+// TrySeparator returns the end of an error about a line with a wrong number of fields: the separator that would make
+// from least to most fields of it. It returns nothing if there is none.
 func TrySeparator(line []byte, least, most int) string {
 	for _, s := range []string{"\t", ",", ";", "::", " ", "|", ":"} {
 		if fields, f := lines.Fields(line, s); f == nil && len(fields) >= least && len(fields) <= most {
@@ -174,7 +174,7 @@ func TrySeparator(line []byte, least, most int) string {
 	return ""
 }
 
-// shellSeparator returns a separator as a command line takes it.
+// shellSeparator returns a separator as a shell's command line must write it.
 func shellSeparator(s string) string {
 	if s == "|" {
 		return "'|'"
@@ -189,7 +189,7 @@ var ErrBehind = errors.New("bytes that are not gzip follow the end of its gzip s
 var gzipMagic = []byte{0x1f, 0x8b}
 
 // Members reads the members of a gzip file one after another. Zero bytes after the last one are padding. Anything else
-// there is reported as such; package gzip alone would treat it as a truncated member. NewMembers makes one.
+// there is ErrBehind; package gzip alone would treat it as a truncated member. NewMembers makes one.
 type Members struct {
 	z    *gzip.Reader
 	from *bufio.Reader

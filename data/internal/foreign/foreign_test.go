@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestTextIsKnown looks at first lines of strange forms, and at ones of ours that look alike.
-func TestTextIsKnown(t *testing.T) {
+// TestTextRecognisesForms checks first lines of unsupported forms, and lines of supported forms that look like them.
+func TestTextRecognisesForms(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		line                 string
@@ -36,8 +36,8 @@ func TestTextIsKnown(t *testing.T) {
 	}
 }
 
-// TestContainersAreKnown looks at first bytes.
-func TestContainersAreKnown(t *testing.T) {
+// TestContainersAndRemoteNamesAreRecognised checks first bytes of streams, and names.
+func TestContainersAndRemoteNamesAreRecognised(t *testing.T) {
 	t.Parallel()
 	for head, want := range map[string]string{
 		"PK\x03\x04....[Content_Types].xml": "Excel", "PK\x03\x04....rows.csv": "zip", "\x89PNG\r\n\x1a\n": "PNG",
@@ -57,8 +57,8 @@ func TestContainersAreKnown(t *testing.T) {
 	}
 }
 
-// TestMembersEndWhereTheyEnd reads one member, two, and one with something else behind it.
-func TestMembersEndWhereTheyEnd(t *testing.T) {
+// TestMembersRejectTrailingData reads one member, two, and members with padding or other data after them.
+func TestMembersRejectTrailingData(t *testing.T) {
 	t.Parallel()
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)

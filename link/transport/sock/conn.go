@@ -23,7 +23,7 @@ const (
 
 type conn struct {
 	net    net.Conn
-	over   *sealed // what is written and read leaves and comes by way of it; nil: as it is
+	over   *sealed // encrypts what is written, decrypts what is read; nil: no TLS
 	source *source
 	reader *transport.Reader
 	peer   transport.Hello
@@ -68,7 +68,7 @@ func newConn(c net.Conn, over *sealed, config transport.Config, peer transport.H
 }
 
 // BeforeWait implements transport.NonBlockingConn.
-func (c *conn) BeforeWait(f func()) { c.source.listen(c.raw, f) }
+func (c *conn) BeforeWait(f func()) { c.source.setBefore(c.raw, f) }
 
 // TryFrames implements transport.NonBlockingConn.
 func (c *conn) TryFrames(buffers [][]byte) (rest [][]byte) {
@@ -128,7 +128,7 @@ type source struct {
 	net     net.Conn
 	silence time.Duration // 0: none
 
-	// For a call before a read waits.
+	// For setBefore.
 	raw    syscall.RawConn // nil: not used
 	before func()
 	read   func(fd uintptr) bool
@@ -137,8 +137,8 @@ type source struct {
 	err    error
 }
 
-// listen tells f before a read waits, where the connection can say so.
-func (s *source) listen(raw syscall.RawConn, f func()) {
+// setBefore makes reads call f before they wait. raw is nil if the connection cannot do that.
+func (s *source) setBefore(raw syscall.RawConn, f func()) {
 	s.raw, s.before, s.read = raw, f, s.readNow
 }
 

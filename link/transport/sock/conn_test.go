@@ -90,8 +90,8 @@ func TestSlowIsNotStalled(t *testing.T) {
 	}
 }
 
-// TestADeadlineEndsWithItsWrite writes at once, and to a peer that is slow: no deadline is left, by which a later write that
-// does not wait, as TryFrames makes, would fail on a connection that had nothing to say meanwhile.
+// TestADeadlineEndsWithItsWrite writes to a fast and to a slow peer, and checks that no deadline is left. After an idle
+// time, an old deadline would make TryFrames fail.
 func TestADeadlineEndsWithItsWrite(t *testing.T) {
 	t.Parallel()
 	for name, takes := range map[string]func(int) int{"at once": func(n int) int { return n }, "slowly": func(int) int { return 70 }} {

@@ -41,9 +41,9 @@ func rows(t *testing.T, request uint64, values int) [][]byte {
 	return slices.Clone(b.Buffers())
 }
 
-// TestTriesKeepTheStream writes frames without waiting, until the system takes no more, and the rest of them with: all
-// arrive, whole and in order.
-func TestTriesKeepTheStream(t *testing.T) {
+// TestTryFramesKeepsOrder writes frames without waiting, until the system takes no more, and then the rest with
+// waiting. All arrive, complete and in order.
+func TestTryFramesKeepsOrder(t *testing.T) {
 	t.Parallel()
 	for name, ends := range prompts(t) {
 		sent, rest := uint64(0), [][]byte(nil)
@@ -92,8 +92,8 @@ func TestTriesReportInTheNextWrite(t *testing.T) {
 	}
 }
 
-// TestReadersTellBeforeTheyWait answers from within a read, as often as it has to wait.
-func TestReadersTellBeforeTheyWait(t *testing.T) {
+// TestBeforeWaitIsCalled answers from within a read, whenever the read has to wait.
+func TestBeforeWaitIsCalled(t *testing.T) {
 	t.Parallel()
 	const questions = 20
 	for name, ends := range prompts(t) {

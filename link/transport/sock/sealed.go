@@ -17,7 +17,7 @@ type sealed struct {
 	below  *below
 }
 
-// begin gives reads and writes their times, when hands have been shaken.
+// begin sets the time limits of reads and writes, and gathers writes, from the end of the handshake on.
 func (s *sealed) begin(in io.Reader, stall time.Duration) {
 	s.below.in, s.below.stall = in, stall
 	s.below.gathered = make([]byte, 0, gatheredMost+recordMost)
@@ -36,8 +36,8 @@ func (s *sealed) send(buffers [][]byte) error {
 	return plain(s.below.pushOut())
 }
 
-// Records are gathered up to so many bytes before they are handed to the kernel: TLS itself would hand over each. A record has at most
-// 16 KiB, and what it adds.
+// TLS records are gathered up to gatheredMost bytes before they are handed to the kernel: TLS itself would hand over
+// each one. A record has at most 16 KiB of data, and up to 1 KiB that TLS adds.
 const (
 	gatheredMost = 128 << 10
 	recordMost   = 17 << 10
@@ -47,11 +47,11 @@ const (
 // the handshake is over, writes are gathered. TLS treats any timeout of a write as the end, and so the times are kept
 // here.
 //
-// Lock: mu, of gathered: TLS also writes for a reader, when the other side wants another key. It is held while gathered
-// records are written.
+// Lock: mu guards gathered: TLS also writes during a read, when the other side asks for a new key. It is held while
+// gathered records are written.
 type below struct {
 	net.Conn
-	in    io.Reader // nil: hands are being shaken
+	in    io.Reader // nil: during the handshake
 	stall time.Duration
 
 	mu       sync.Mutex

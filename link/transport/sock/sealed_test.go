@@ -96,7 +96,7 @@ func TestWrongCertificateIsRejected(t *testing.T) {
 	}
 }
 
-// TestCallerWithoutACertificate learns in the handshake that it needs one.
+// TestCallerWithoutACertificate checks that such a caller learns in the handshake that it needs a certificate.
 func TestCallerWithoutACertificate(t *testing.T) {
 	t.Parallel()
 	is := identified{sealed: true, err: errors.New("it shows no certificate")}

@@ -22,7 +22,7 @@ import (
 	"bellows/port/blob"
 )
 
-// Run holds an implementation to the suite. empty makes an empty store, or fails the test.
+// Run runs the suite on an implementation. empty makes an empty store, or fails the test.
 func Run(t *testing.T, empty func(t *testing.T) blob.Store) {
 	t.Helper()
 	for _, c := range []struct {
@@ -34,13 +34,13 @@ func Run(t *testing.T, empty func(t *testing.T) blob.Store) {
 		{"nothing is seen before it is published", suite.unseen},
 		{"a blob is replaced whole", suite.replaces},
 		{"one of many writers is seen, whole", suite.writeTogether},
-		{"a new one takes no used name", suite.exists},
-		{"one of many new ones is first", suite.firstOfMany},
+		{"creating a new blob fails if the name is used", suite.exists},
+		{"one of many creators of a new blob succeeds", suite.firstOfMany},
 		{"lists are in order", suite.lists},
 		{"what is deleted is gone", suite.deletes},
 		{"a missing blob is an error", suite.missing},
 		{"names that some store cannot have are refused", suite.names},
-		{"contexts end what they are for", suite.contexts},
+		{"the end of a context ends its calls", suite.contexts},
 		{"nothing is done after the end", suite.ends},
 		{"addresses are told apart", suite.addresses},
 	} {
@@ -94,7 +94,7 @@ func (s suite) open(ctx context.Context, name string) blob.Reader {
 	return r
 }
 
-// holds wants a blob to be there, with these bytes.
+// holds checks that a blob exists and has these bytes.
 func (s suite) holds(name string, want []byte) {
 	s.Helper()
 	r := s.open(s.ctx, name)
@@ -108,7 +108,7 @@ func (s suite) holds(name string, want []byte) {
 	}
 }
 
-// lacks wants nothing to be there.
+// lacks checks that no blob of that name exists.
 func (s suite) lacks(name string) {
 	s.Helper()
 	_, err := s.store.Stat(s.ctx, name)
@@ -133,7 +133,7 @@ func (s suite) listed(prefix string) (all []string) {
 	return all
 }
 
-// fails wants an error of a cause and a kind.
+// fails checks that an error has a cause and a kind.
 func (s suite) fails(what string, err, cause error, kind bellows.Kind) {
 	s.Helper()
 	if !errors.Is(err, cause) || bellows.KindOf(err) != kind {
@@ -171,7 +171,7 @@ func (s suite) reads() {
 	}
 }
 
-// readsAt holds a read to the contract of io.ReaderAt.
+// readsAt checks a read against the contract of io.ReaderAt.
 func (s suite) readsAt(r io.ReaderAt, want []byte, at, length int) {
 	s.Helper()
 	b := make([]byte, length)

@@ -1,9 +1,11 @@
-// Package etcd is the registry in an etcd cluster, of one member or of several.
+// Package etcd implements the registry in an etcd cluster of one or several members.
 //
-// Open a client with Config. A member that goes is unseen but for the time that it takes: reads are asked again of another one until Config.Within is over; so is what was not sent. What
-// was sent and not answered is an error of kind Unavailable, and registry.Settle finds out what became of it.
+// Open a client with Config. If a member fails, reads, and changes that were not sent yet, are sent to another member
+// until Config.Within is over. A change that was sent and not answered is an error of kind Unavailable: registry.Settle
+// finds out whether it took effect.
 //
-// The package refuses to speak over a network without TLS: addresses are those of Unix sockets, of this machine's loopback, or begin with https://.
+// The package refuses to speak over a network without TLS. Addresses are Unix sockets, this machine's loopback, or
+// begin with https://.
 package etcd
 
 import (
@@ -39,10 +41,10 @@ const (
 	// the interval of keep-alive probes on a connection: members refuse more frequent ones
 	silentAfter = 5 * time.Second
 	silentFor   = 2 * time.Second
-	again       = 100 * time.Millisecond // before something that has failed is tried again
+	again       = 100 * time.Millisecond // pause before a failed request is repeated
 )
 
-// CheckEndpoint refuses an address that is none, or at which what is said could be heard.
+// CheckEndpoint returns an error for an invalid address, or one at which others could read the traffic.
 func CheckEndpoint(at string) error {
 	u, err := url.Parse(at)
 	why := ""
@@ -170,7 +172,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// cause returns the port's meaning of an error of etcd, which is known by its code and text.
+// cause returns the registry's error for an error of etcd, which is recognised by its code and text.
 func cause(err error) error {
 	var s *status
 	if !errors.As(err, &s) {

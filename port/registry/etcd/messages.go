@@ -11,7 +11,7 @@ import (
 // The messages of etcd's API that a registry needs, as far as it needs them: names and numbers of fields are those of
 // etcdserverpb/rpc.proto and mvccpb/kv.proto of etcd 3.4 and later.
 
-// errMessage says that a member has sent what is no message of its API.
+// errMessage is returned if a member has sent something that is not a message of its API.
 var errMessage = errors.New("a member of etcd has sent a message that cannot be read")
 
 // keyValue is mvccpb.KeyValue.
@@ -205,7 +205,7 @@ type field struct {
 	bytes  []byte // part of the message
 }
 
-// eachField shows the fields of a message in their order. Those of other types, which no message here has, are passed over.
+// eachField shows the fields of a message in their order. It skips fields of other types, which no message here has.
 func eachField(b []byte, show func(field) error) error {
 	for len(b) > 0 {
 		number, kind, n := protowire.ConsumeTag(b)

@@ -15,8 +15,8 @@ import (
 	"bellows/port/registry"
 )
 
-// TestAQueueHasItsBound: a full queue requests no more from etcd until all that waits was taken.
-func TestAQueueHasItsBound(t *testing.T) {
+// TestFullQueueStopsRequests checks that a full queue requests no more from etcd until all waiting changes are taken.
+func TestFullQueueStopsRequests(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const each = entryBytes + len("ab") + len("cde")
@@ -58,7 +58,7 @@ func TestAQueueHasItsBound(t *testing.T) {
 	})
 }
 
-// TestInvalidAddressesAreNamed, without what is secret in them, and how many there may be.
+// TestInvalidAddressesAreNamed checks that errors omit the secrets in an address, and the limit on their number.
 func TestInvalidAddressesAreNamed(t *testing.T) {
 	t.Parallel()
 	for at, want := range map[string]string{

@@ -325,7 +325,7 @@ func (s *stream) receive() ([]byte, error) {
 	return message.Bytes(), nil
 }
 
-// frame returns a message behind its header.
+// frame returns a message after its header.
 func frame(message []byte) []byte {
 	b := make([]byte, messageHeader, messageHeader+len(message))
 	binary.BigEndian.PutUint32(b[1:], uint32(len(message)))

@@ -8,17 +8,19 @@ import (
 	"bellows/port/registry"
 )
 
-// queueMost is how many bytes of changes wait for Next. Above it etcd is asked for no more, and later again from there.
+// queueMost bounds the bytes of changes that wait for Next. Above it, pump stops asking etcd until the queue is empty.
 const queueMost = 4 << 20
 
-// entryBytes is what a change takes beside key and value.
+// entryBytes is the memory of a change in addition to key and value.
 const entryBytes = 128
 
-// watch follows keys with one goroutine, pump, which waits for etcd and puts changes into the queue. It ends with the watch or the client.
+// watch follows keys with one goroutine, pump, which waits for etcd and puts changes into the queue. It ends with the
+// watch or the client.
 //
-// Invariant: after is the revision of the last change in the queue or given away, and pump asks etcd for those that follow it: none is left out, and none comes twice.
+// Invariant: after is the revision of the last change in the queue or returned by Next, and pump asks etcd for the
+// changes that follow it, so that each comes exactly once.
 //
-// Lock: mu. wake has a place for "there is something", room for "the queue is empty".
+// Lock: mu. wake signals that the queue has changes or an end, room that it is empty.
 type watch struct {
 	client *client
 	prefix string
@@ -165,7 +167,7 @@ func (w *watch) follow(ctx context.Context) error {
 	}
 }
 
-// add puts the changes of whole revisions into the queue, and says whether it is full.
+// add puts the changes of whole revisions into the queue, and reports whether it is full.
 func (w *watch) add(events []event) (full bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

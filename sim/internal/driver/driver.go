@@ -35,7 +35,7 @@ type Driver struct {
 	epochs   int                  // clocks that all splits have committed
 }
 
-// New returns the driver of a life of a job.
+// New returns the driver of an attempt of a job (a life).
 func New(s *schedule.Schedule, o *model.Oracle, violated func(string, ...any)) *Driver {
 	d := &Driver{Schedule: s, oracle: o, violated: violated}
 	switch s.Drive {
@@ -47,7 +47,7 @@ func New(s *schedule.Schedule, o *model.Oracle, violated func(string, ...any)) *
 	return d
 }
 
-// Follow makes the driver of another controller of the same life know what one before it knew, and what drivers do not save.
+// Follow copies what Save omits, the state of the checks, from the driver of the previous controller of the same life.
 func (d *Driver) Follow(o *Driver) {
 	d.Before, d.Kept, d.Turned, d.Ahead = o.Before, o.Kept, o.Turned, o.Ahead
 }
@@ -226,8 +226,8 @@ func (d *Driver) Restore(state []float64) error {
 	return d.inner.Restore(state[own:])
 }
 
-// Shown checks the epochs that were shown: each once and in order, except those of steps whose messages did not all
-// leave.
+// Shown checks the epochs that a job reports to its user: each once and in order. An epoch may be missing if not all
+// messages of its step were sent.
 type Shown struct {
 	last  int
 	lost  bool
@@ -237,13 +237,14 @@ type Shown struct {
 // Shown returns the epochs that a job has shown before it continues where the driver is.
 func (d *Driver) Shown() Shown { return Shown{last: d.epochs} }
 
-// Lost takes note of epochs that may not appear.
+// Lost notes that n epochs may never be shown.
 func (s *Shown) Lost(n int) { s.lost = s.lost || n > 0 }
 
-// Again takes note of another process that shows what was not shown: it comes to what was once more, and leaves that out.
+// Again notes that another process leads. It replays epochs that may have been shown already, and does not show those
+// again.
 func (s *Shown) Again() { s.again = true }
 
-// See takes note of an epoch.
+// See checks and notes an epoch that is shown.
 func (s *Shown) See(n int) error {
 	if s.again && n <= s.last {
 		return nil

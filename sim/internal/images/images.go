@@ -1,9 +1,8 @@
 // Package images compares the tables that lanes, cuts and node 0 of a simulated job have with the model.
 //
-// Every lane has the state of exactly the commits that it has applied, however late it woke up (P11). After a crash of its node it has
-// that of the commits that it had applied before. So the checks need to know nothing of a fault: the model turns the number of
-// commits into partitions. The package refuses to judge
-// why a job has ended.
+// Every lane must have the state of exactly the commits that it has applied, however late it woke up (P11), also after
+// a crash of its node. So the checks need not know about faults: from the number of commits, the model computes the
+// partitions. The package does not judge why a job has ended.
 package images
 
 import (
@@ -29,7 +28,7 @@ import (
 	"bellows/sim/internal/trace"
 )
 
-// Watch compares tables, whenever there are some to compare.
+// A Watch compares the tables of one attempt of a job (a life) with the model, whenever there are tables to compare.
 type Watch struct {
 	*trace.Trace
 	*coverage.Coverage
@@ -51,7 +50,7 @@ type Watch struct {
 
 // View is what a Watch sees of the controller.
 type View struct {
-	Kept     func() bellows.CommitNumber // what the tables show that the driver keeps; 0: it keeps none
+	Kept     func() bellows.CommitNumber // newest commit that the tables kept by the driver show; 0: it keeps none
 	Newest   func() *route.Route         // of node 0
 	Removed  func(wire.Address) bool     // the actor was asked to leave
 	CutShort func() bool                 // the job ended before its controller knew what was recorded
