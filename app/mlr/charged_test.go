@@ -353,7 +353,7 @@ func TestChargedStepsAllocateNothing(t *testing.T) {
 		p := problemOf(t, app.Input{Data: apptest.Examples(set), Seed: 1, Settings: map[string]string{"l1": "0.1"}})
 		apptest.LayOut(t, p.Splits, p.prepare)
 		e := newExecutor(p)
-		e.rooms = p.takeRooms()
+		e.buffers = p.takeBuffers()
 		w := make([]float32, (p.Features+1)*p.width)
 		table := make([]float32, (p.Features+1)*p.stride())
 		if n := testing.AllocsPerRun(10, func() {

@@ -42,16 +42,16 @@ const heldBlocks = 16
 // executor runs the tasks of one split. All that it holds is scratch.
 type executor struct {
 	scratch
-	*rooms
+	*buffers
 	p      *problem
 	unit   denseUnit   // where units are not kept
 	pulled [][]float32 // dense: the weights as pulled, by partition
 	result []float64
 }
 
-// rooms is memory for the weights of a unit. An executor has it while a task runs (problem.rooms): most jobs have
+// buffers are memory for the weights of a unit. An executor has them while a task runs (problem.buffers): most jobs have
 // more splits than run at once.
-type rooms struct {
+type buffers struct {
 	w     []float32 // sparse: the unit's weights as pulled
 	m     []float32 // sparse: the unit's velocities; then what is pushed to them. Charged: rows of the table as they are pulled and pushed
 	local []float32 // the copy of the weights that walks, then its way
@@ -72,16 +72,16 @@ func newExecutor(p *problem) *executor {
 	}}
 }
 
-// takeRooms returns memory for the weights of a unit.
-func (p *problem) takeRooms() *rooms {
-	if r, ok := p.rooms.Get().(*rooms); ok {
+// takeBuffers returns memory for the weights of a unit.
+func (p *problem) takeBuffers() *buffers {
+	if r, ok := p.buffers.Get().(*buffers); ok {
 		return r
 	}
-	return new(rooms)
+	return new(buffers)
 }
 
-// giveRooms takes that memory back.
-func (p *problem) giveRooms(r *rooms) { p.rooms.Put(r) }
+// giveBuffers takes that memory back.
+func (p *problem) giveBuffers(r *buffers) { p.buffers.Put(r) }
 
 // blockOf returns the loss of a split's held-out rows in the place of its block, among zeros.
 func blockOf(split int, loss float64) []float64 {
@@ -97,8 +97,8 @@ func (e *executor) end() bellows.RowID { return row(e.p.Features + 1) }
 
 // RunTask implements train.Executor.
 func (e *executor) RunTask(t *train.Task) error {
-	e.rooms = e.p.takeRooms()
-	defer e.p.giveRooms(e.rooms)
+	e.buffers = e.p.takeBuffers()
+	defer e.p.giveBuffers(e.buffers)
 	at := e.p.Work().Place(t.Clock())
 	split := int(t.Split())
 	if at == epochs.Opening {

@@ -33,7 +33,7 @@ type problem struct {
 	sparseUnits []sparseUnit // per split and clock
 	scored      [][2]scoreUnit
 	renumberers sync.Pool // of *examples.Renumberer
-	rooms       sync.Pool // of *rooms
+	buffers     sync.Pool // of *buffers
 	cut         table.Cut // of the tables
 	part        float32   // of a split's way that it pushes
 	momentum    bool

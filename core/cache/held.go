@@ -26,8 +26,8 @@ type copies struct {
 	held int             // values
 }
 
-// keep takes a copy of a partition at a generation, or frees it: where it has no name, where another one is as new, or
-// where there is no room for it.
+// keep takes a copy of a partition at a generation. It frees a copy that has no name, that is no newer than the known
+// one, or that does not fit.
 func (s *copies) keep(n int, g *wire.Granted, at wire.Pair) {
 	if g.Pair != at || !s.wants(n, g) {
 		wire.Free(g)
@@ -58,7 +58,7 @@ func (s *copies) clone(n int, g *wire.Granted) {
 	}
 }
 
-// revision returns the revision of the copy of a partition; 0: there is none.
+// revision returns the revision of the copy of a partition, or 0 without a copy.
 func (s *copies) revision(n int) bellows.CommitNumber {
 	if s.list[n] == nil {
 		return 0
@@ -75,11 +75,11 @@ func (s *copies) drop(n int) {
 	}
 }
 
-// fill gives a lease without values those of the copy that was named. It fails if there is no such copy.
+// fill gives a lease without values those of the copy that the request named. It fails if the node has no such copy.
 func (s *copies) fill(n int, m *wire.Granted) error {
 	g := s.list[n]
 	if g == nil || g.Revision != m.Revision || g.Pair != m.Pair {
-		return fmt.Errorf("a lease on %v that is unchanged since record %d, of which there is no copy",
+		return fmt.Errorf("a lease on %v that is unchanged since record %d, but the node has no copy of that record",
 			m.Ref, m.Revision)
 	}
 	m.Unchanged = false

@@ -43,15 +43,15 @@ type Collector struct {
 // states is what has come of the state of all partitions.
 type states struct {
 	images []image     // by route.Number
-	tables [][]float32 // of dense tables: the rows of all partitions, of which those of the images are parts; nil: none has come
+	tables [][]float32 // by table: all rows of a dense one, which images are slices of; nil: no row has come
 }
 
 func newStates(tables, partitions int) states {
 	return states{make([]image, partitions), make([][]float32, tables)}
 }
 
-// rows returns empty memory for the rows of a partition. The rows of all partitions of a dense table are one array, so that
-// Tables does not copy them.
+// rows returns empty memory for the rows of a partition. The rows of all partitions of a dense table are one array, so
+// that Tables does not copy them.
 func (s *states) rows(c *Collector, ref bellows.PartitionRef, im *image) []float32 {
 	t := &c.tables[ref.Table]
 	if t.Sparse {
@@ -289,8 +289,8 @@ func (c *Collector) fits(ref bellows.PartitionRef, im *image) bool {
 }
 
 // Tables returns the rows of all tables, as kept or as they ended, and of sparse ones their keys, ascending. Call it
-// once, after Images. The rows of a dense table are the array in which they came. Those of a sparse table are copied, and
-// each partition is released as soon as it is, so that a large model is not in memory twice.
+// once, after Images. The rows of a dense table are the array in which they came. Those of a sparse table are copied,
+// and each partition is released as soon as it is, so that a large model is not in memory twice.
 func (c *Collector) Tables() (tables [][]float32, list [][]bellows.Key) {
 	tables, list = make([][]float32, len(c.tables)), make([][]bellows.Key, len(c.tables))
 	for t := range c.tables {

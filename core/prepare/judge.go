@@ -178,8 +178,8 @@ func (f *Flushes) hold(from wire.Address, m *wire.Push, j judgement, rows []uint
 // The done came with one of its pushes, which may not be the last. The push keeps it until the flush
 // has a number, for a controller that follows another.
 func (f *Flushes) passDone(m *wire.Push, several bool, out *wire.Outbox) bool {
-	// The client of a push with parts that is sent again tells the controller itself, and gets wire.Held for that. One
-	// without parts has no part to say so of: the lane that had it first has left, perhaps before it came.
+	// When parts are sent again, their client reports to the controller itself, once wire.Held has named all of them. A
+	// push without parts gets no wire.Held, and the lane that it was sent to first may have left before it arrived.
 	if m.Again && len(m.Pairs) > 0 && !planted.On("old-done-passed") {
 		return false
 	}

@@ -62,7 +62,8 @@ func (v *view) Resume(complete []bellows.Clock, open []bellows.Unit) error {
 }
 
 // Partition returns the state of a partition that the lane owns, when the job is over and no task runs any more: the
-// lane's memory, which nothing changes from then on. It fails for one under an exclusive lease that never ended: its values are neither before nor after.
+// lane's memory, which nothing changes from then on. It fails for one under an exclusive lease that never ended: its
+// values are neither those before the lease nor those after it.
 func (v *view) Partition(ref bellows.PartitionRef) (rowstore.Image, error) {
 	p := v.state.Lookup(ref)
 	switch {

@@ -1,6 +1,6 @@
 // Package session makes messages between two nodes survive a broken connection: it queues, cuts into parts by measured
-// speed, acknowledges and resends them. Both ends of two numbered streams are step functions. In production each connection of
-// a pair of nodes has an End, and the simulation plays the same code.
+// speed, acknowledges and resends them. Both ends of two numbered streams are step functions. In production each
+// connection of a pair of nodes has an End, and the simulation plays the same code.
 //
 // A connection keeps order and loses nothing until it ends, and then loses what was under way. So nothing is numbered
 // on the wire. Each side counts the complete messages of a stream, acknowledges them now and then (wire.Ack), and

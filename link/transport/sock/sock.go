@@ -1,5 +1,5 @@
 // Package sock opens, accepts and reads TCP and Unix sockets, with TLS where wanted, and names the peer. An
-// address says which:
+// address names one:
 //
 //	tcp:127.0.0.1:0            a host or IP address, and a port; port 0 lets the system choose one
 //	unix:/run/bellows/3.sock   a path; its folder is made if it is missing
