@@ -197,6 +197,57 @@ func TestNodesOnTheirWayAreWaitedFor(t *testing.T) {
 	}
 }
 
+// TestANodeIsKnownBeforeItHasCome shows the job with the node that scale adds, asks for something else, and only then
+// ends the addition.
+func TestANodeIsKnownBeforeItHasCome(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		reshape.Ask
+		nodes []bellows.NodeID
+	}{
+		{"it is to leave", reshape.Ask{Drain: &reshape.Drain{Node: 3}}, []bellows.NodeID{0, 1, 2}},
+		{"one more", reshape.Ask{Scale: &reshape.Scale{Workers: 5}}, []bellows.NodeID{0, 1, 2, 3, 4}},
+		{"no more", reshape.Ask{Scale: &reshape.Scale{Workers: 4}}, []bellows.NodeID{0, 1, 2, 3}},
+		{"another leaves", reshape.Ask{Drain: &reshape.Drain{Node: 1}}, []bellows.NodeID{0, 2, 3}},
+	} {
+		s := newSmall(reshape.Limits{})
+		s.facts.Version, s.facts.Splits = 2, []bellows.NodeID{0, 0, 1, 2, 0, 1, 2}
+		s.facts.Sizes.Splits = make([]int64, 7)
+		var fx reshape.Effects
+		s.Observe(s.facts, &fx)
+		s.Ask(reshape.Ask{Scale: &reshape.Scale{Workers: 4}}, &fx)
+		add := fx.Begin[0]
+		s.facts.Version++
+		s.facts.Nodes = append(s.facts.Nodes, shape.Node{ID: 3, Slots: add.Slots, Lanes: add.Lanes})
+		s.facts.Splits = []bellows.NodeID{0, 0, 1, 2, 0, 1, 3}
+		fx = reshape.Effects{}
+		s.Observe(s.facts, &fx)
+		id := s.Ask(c.Ask, &fx)
+		begun := fx.Begin
+		fx = reshape.Effects{}
+		s.Ended(add.ID, reshape.End{Node: 3}, s.facts, &fx)
+		for _, op := range fx.Begin {
+			if c.Drain != nil && op.Kind == plan.Move && op.Node == c.Drain.Node {
+				t.Errorf("%s: split %d goes to node %d, which is to leave", c.name, op.Split, op.Node)
+			}
+		}
+		fx.Begin = append(begun, fx.Begin...)
+		s.does(&fx)
+		var nodes []bellows.NodeID
+		for _, n := range s.facts.Nodes {
+			nodes = append(nodes, n.ID)
+		}
+		if !slices.Equal(nodes, c.nodes) || s.last.Ask != id || s.last.Err != "" {
+			t.Errorf("%s: nodes %v, wanted %v: %v, %+v", c.name, nodes, c.nodes, s.did, s.last)
+		}
+		for split, at := range s.facts.Splits {
+			if !slices.Contains(c.nodes, at) {
+				t.Errorf("%s: split %d is at node %d", c.name, split, at)
+			}
+		}
+	}
+}
+
 // TestUnmovableSplitsStay checks that a request which would move them is refused with the reason before anything
 // begins. Partitions move, and so do servers.
 func TestUnmovableSplitsStay(t *testing.T) {

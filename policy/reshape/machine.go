@@ -293,12 +293,18 @@ func (m *Machine) Ended(id OpID, end End, f Facts, fx *Effects) {
 }
 
 // came gives a node that has come its number. The plan has another for it, and is made anew.
+//
+// The job may have shown the node before, so that a request since then speaks of it by its number: it is to leave, or
+// is wanted twice. Then the goal loses the made-up number, and what is missing is added (TestANodeIsKnownBeforeItHasCome).
 func (m *Machine) came(s *plan.Step, n bellows.NodeID) {
 	m.mine[n] = true
 	m.roles[n] = shape.Node{ID: n, Slots: s.Slots, Lanes: s.Lanes}
-	if m.goal != nil {
-		m.rename(s.Node, n)
-		m.goal.stale = true
+	if g := m.goal; g != nil {
+		g.stale = true
+		_, twice := g.want.Node(n)
+		if leaves := slices.Contains(g.leaves, n); !leaves && !twice || !m.without(s.Node, leaves) {
+			m.rename(s.Node, n)
+		}
 	}
 	s.Node = n
 }
