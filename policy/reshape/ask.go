@@ -180,9 +180,9 @@ func (m *Machine) decide(news []asked) (want shape.Decision, leaves []bellows.No
 	return want, leaves, nil
 }
 
-// without takes a node that has not come out of the goal. Fewer says whether as many nodes fewer are wanted, at least
-// one of each role; otherwise another node takes its place. It reports whether there is such a shape.
-func (m *Machine) without(n bellows.NodeID, fewer bool) bool {
+// dropNewcomer takes a node that has not come out of the goal. Fewer says whether as many nodes fewer are wanted, at least
+// one of each role; otherwise another node takes its place. It returns false if no shape is possible then.
+func (m *Machine) dropNewcomer(n bellows.NodeID, fewer bool) bool {
 	g := m.goal
 	of, wanted := g.want.Node(n)
 	if !wanted {
@@ -194,7 +194,7 @@ func (m *Machine) without(n bellows.NodeID, fewer bool) bool {
 		w.Workers, w.Servers = max(1, w.Workers-min(1, of.Slots)), max(1, w.Servers-min(1, of.Lanes))
 	}
 	rest := slices.DeleteFunc(slices.Clone(g.want.Nodes), func(o shape.Node) bool { return o.ID == n })
-	w.Beside = beside(rest)
+	w.Beside = haveBothRoles(rest)
 	nodes, err := shape.Resize(rest, m.now.Nodes, w)
 	if err != nil {
 		return false
@@ -211,8 +211,8 @@ func (m *Machine) without(n bellows.NodeID, fewer bool) bool {
 	return true
 }
 
-// beside reports whether each node has both roles.
-func beside(nodes []shape.Node) bool {
+// haveBothRoles reports whether each node has both roles.
+func haveBothRoles(nodes []shape.Node) bool {
 	return !slices.ContainsFunc(nodes, func(n shape.Node) bool { return (n.Slots > 0) != (n.Lanes > 0) })
 }
 
@@ -242,7 +242,7 @@ func (m *Machine) able(s shape.Snapshot, want shape.Decision, leaves []bellows.N
 func (m *Machine) counts(w *shape.Want, nodes []shape.Node, leaves []bellows.NodeID, a *asked) {
 	s := shape.Shape{Nodes: nodes}
 	w.Workers, w.Servers = s.Counts()
-	w.Beside = beside(nodes)
+	w.Beside = haveBothRoles(nodes)
 	if m.goal != nil { // nodes that the goal has yet to add
 		w.Workers, w.Servers = m.goal.want.Counts()
 		for _, n := range leaves {

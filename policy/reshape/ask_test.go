@@ -197,9 +197,9 @@ func TestNodesOnTheirWayAreWaitedFor(t *testing.T) {
 	}
 }
 
-// TestANodeIsKnownBeforeItHasCome shows the job with the node that scale adds, asks for something else, and only then
+// TestNewcomersShownEarly shows the job with the node that scale adds, asks for something else, and only then
 // ends the addition.
-func TestANodeIsKnownBeforeItHasCome(t *testing.T) {
+func TestNewcomersShownEarly(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		reshape.Ask

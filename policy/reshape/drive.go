@@ -352,7 +352,7 @@ func (m *Machine) match(fx *Effects) {
 		}
 		role := g.want.Nodes[at]
 		from := role.ID
-		m.rename(from, u.Node)
+		g.rename(from, u.Node)
 		u.Slots, u.Lanes = role.Slots, role.Lanes
 		taken[u.Node] = true
 	}

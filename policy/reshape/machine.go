@@ -295,23 +295,23 @@ func (m *Machine) Ended(id OpID, end End, f Facts, fx *Effects) {
 // came gives a node that has come its number. The plan has another for it, and is made anew.
 //
 // The job may have shown the node before, so that a request since then speaks of it by its number: it is to leave, or
-// is wanted twice. Then the goal loses the made-up number, and what is missing is added (TestANodeIsKnownBeforeItHasCome).
+// is wanted twice. Then the goal loses the made-up number, and what is missing is added (TestNewcomersShownEarly).
 func (m *Machine) came(s *plan.Step, n bellows.NodeID) {
 	m.mine[n] = true
 	m.roles[n] = shape.Node{ID: n, Slots: s.Slots, Lanes: s.Lanes}
 	if g := m.goal; g != nil {
 		g.stale = true
 		_, twice := g.want.Node(n)
-		if leaves := slices.Contains(g.leaves, n); !leaves && !twice || !m.without(s.Node, leaves) {
-			m.rename(s.Node, n)
+		if leaves := slices.Contains(g.leaves, n); !leaves && !twice || !m.dropNewcomer(s.Node, leaves) {
+			g.rename(s.Node, n)
 		}
 	}
 	s.Node = n
 }
 
 // rename gives a node another number, in what is wanted.
-func (m *Machine) rename(from, to bellows.NodeID) {
-	w := clone(m.goal.want)
+func (g *goal) rename(from, to bellows.NodeID) {
+	w := clone(g.want)
 	for i := range w.Nodes {
 		if w.Nodes[i].ID == from {
 			w.Nodes[i].ID = to
@@ -328,7 +328,7 @@ func (m *Machine) rename(from, to bellows.NodeID) {
 			w.Partitions[i].Node = to
 		}
 	}
-	m.goal.want = w
+	g.want = w
 }
 
 func clone(d shape.Decision) shape.Decision {
