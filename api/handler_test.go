@@ -32,6 +32,7 @@ func sample() api.Status {
 	one.Received.Count(tally.Rows, 500)
 	one.Received.Count(tally.Control, 70)
 	one.Staleness[0], one.Staleness[2], one.Staleness[15] = 10, 3, 1
+	one.Work = tally.Work{Items: 1 << 33, Rows: 77, Serving: 20 * time.Millisecond, Processor: 1750 * time.Millisecond}
 	all.Add(&one)
 	node := func(id string, roles ...string) api.Node {
 		return api.Node{ID: id, Roles: roles, Tier: api.Reliable, State: api.Running, Heard: -1,

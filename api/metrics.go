@@ -33,6 +33,10 @@ var (
 	descSent      = describe(metrics.Counter, "sent_frames_total", "Frames sent to other nodes.", "node", "class")
 	descBytes     = describe(metrics.Counter, "received_bytes_total", "Bytes of frames received from other nodes.", "node", "class")
 	descReceived  = describe(metrics.Counter, "received_frames_total", "Frames received from other nodes.", "node", "class")
+	descItems     = describe(metrics.Counter, "items_total", "Items that tasks have visited, whether or not they count.", "node")
+	descRows      = describe(metrics.Counter, "rows_written_total", "Row deltas, and rows of copies at the end of leases, that servers have written.", "node")
+	descServing   = describe(metrics.Counter, "serving_seconds_total", "Wall time in which servers handled messages.", "node")
+	descProcessor = describe(metrics.Counter, "processor_seconds_total", "Processor time of a node's process.", "node")
 	descStaleness = describe(metrics.Histogram, "read_staleness_clocks", "Reads by the clocks that they missed.", "node")
 )
 
@@ -96,6 +100,10 @@ func (c *collector) collectNode(n *Node) {
 		c.set(descBytes, float64(f.Bytes), n.ID, class)
 		c.set(descReceived, float64(f.Frames), n.ID, class)
 	}
+	c.set(descItems, float64(n.Items), n.ID)
+	c.set(descRows, float64(n.Rows), n.ID)
+	c.set(descServing, n.Serving, n.ID)
+	c.set(descProcessor, n.Processor, n.ID)
 	count, sum, buckets := histogram(n.Staleness)
 	c.page.SetHistogram(descStaleness, count, sum, buckets, c.Job, n.ID)
 }

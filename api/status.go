@@ -100,6 +100,15 @@ type Counters struct {
 	Bytes map[string]Flow `json:"bytes"`
 	// Staleness counts reads by the clocks that they missed; the last entry is for that many and more.
 	Staleness []int64 `json:"staleness"`
+	Work
+}
+
+// Work is what nodes have done, and the processor time that it took.
+type Work struct {
+	Items     int64   `json:"items"`             // visited by tasks, whether or not they count
+	Rows      int64   `json:"rows_written"`      // row deltas, and rows of copies at the end of leases, by servers
+	Serving   float64 `json:"serving_seconds"`   // wall time in which servers handled messages
+	Processor float64 `json:"processor_seconds"` // of the processes, by the operating system
 }
 
 // Flow is frames and their bytes.
@@ -131,6 +140,7 @@ const Reliable = "reliable"
 func Count(t *tally.Tally) Counters {
 	c := Counters{Phases: Phases(&t.Spent), Bytes: Traffic(&t.Received), Staleness: make([]int64, len(t.Staleness))}
 	copy(c.Staleness, t.Staleness[:])
+	c.Work = Work{t.Work.Items, t.Work.Rows, t.Work.Serving.Seconds(), t.Work.Processor.Seconds()}
 	return c
 }
 

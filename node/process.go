@@ -61,6 +61,8 @@ type process struct {
 	closed  chan error    // no task runs any more, and why an executor did not close; has room
 	keySeed uint64        // of the hashes of keys: no peer knows it, or could choose keys that collide
 	began   time.Time
+	serving atomic.Int64 // nanoseconds of the lanes' steps
+	rows    atomic.Int64 // that the lanes have written
 }
 
 // validateJob refuses what no cluster could run. It is called before anything is made, so that the error names the
@@ -182,7 +184,10 @@ func (p *process) addLanes() error {
 func (p *process) stepLane(l *server.Lane, a wire.Address) func(batch []wire.Envelope, out *wire.Outbox) {
 	removed, pace := false, newPace(l, p.bus)
 	return func(batch []wire.Envelope, out *wire.Outbox) {
+		start, rows := time.Since(p.began), l.Rows()
 		l.Step(pace.due(p.give(l, batch)), out)
+		p.serving.Add(int64(time.Since(p.began) - start))
+		p.rows.Add(l.Rows() - rows)
 		p.hearOfCuts(l, a)
 		if l.Ending() {
 			p.ended.Store(true)

@@ -62,12 +62,15 @@ func (p *process) report() *wire.Report {
 	return m
 }
 
-// fill adds to a report what the runner does not know: the process, its time, and what its mesh has carried.
+// fill adds to a report what the runner does not know: the process and its time, what its mesh has carried, and what
+// its lanes have done.
 func (p *process) fill(m *wire.Report) {
 	m.Process, m.Millis = uint32(os.Getpid()), p.millis()
 	if by := p.goneBy.Load(); by != 0 {
 		m.Leaves = uint32(max(1, by-m.Millis))
 	}
+	w := &m.Tally.Work
+	w.Serving, w.Rows, w.Processor = time.Duration(p.serving.Load()), p.rows.Load(), processorTime()
 	if p.mesh != nil {
 		p.mesh.Traffic(&m.Tally.Sent, &m.Tally.Received)
 	}

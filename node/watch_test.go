@@ -112,8 +112,26 @@ func TestEveryWaitHasItsPhase(t *testing.T) {
 					t.Errorf("%d fresh reads, not %d: %v", got, clocks, p.Staleness)
 				}
 				checkTraffic(t, p, clocks, name == "two servers")
+				checkWork(t, p, clocks, name == "two servers")
 			})
 		})
+	}
+}
+
+// checkWork wants the ten items of each clock from the worker, and the row that it changes there from each server.
+func checkWork(t *testing.T, p api.Progress, clocks int64, both bool) {
+	t.Helper()
+	want := map[string][2]int64{"node-1": {10 * clocks, 0}, "node-2": {0, clocks}, "node-3": {0, 0}}
+	if both {
+		want["node-3"] = want["node-2"]
+	}
+	for _, n := range p.Nodes {
+		if got := [2]int64{n.Items, n.Rows}; got != want[n.ID] {
+			t.Errorf("%s has visited %d items and written %d rows, wanted %v", n.ID, got[0], got[1], want[n.ID])
+		}
+		if n.Processor <= 0 { // of the test's process
+			t.Errorf("%s has used %v s of processors", n.ID, n.Processor)
+		}
 	}
 }
 

@@ -58,7 +58,8 @@ func (r *Runner) Waits() tally.Waits {
 // Spent returns how the runner's slots have spent their time since the first task.
 func (r *Runner) Spent() tally.Spent { return r.phases.spent() }
 
-// Count writes the runner's measurements: the time of its slots, and the staleness of its reads.
+// Count writes the runner's measurements: the time of its slots, the staleness of its reads, and the items that it has
+// visited.
 func (r *Runner) Count(to *tally.Tally) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -69,6 +70,7 @@ func (r *Runner) Count(to *tally.Tally) {
 func (r *Runner) count(to *tally.Tally) {
 	to.Spent = r.phases.spent()
 	to.Staleness = r.client.Counts().Staleness
+	to.Work.Items = r.items
 }
 
 // reportEvery is the minimum interval between reports.

@@ -47,6 +47,7 @@ type Runner struct {
 	fill     func(*wire.Report) // nil: no reports are sent
 	route    wire.Envelope      // the addresses of reports
 	reported time.Time          // time of the last report; under mu
+	items    int64              // visited by tasks that have run to their end; under mu
 	ended    chan struct{}
 	endOnce  sync.Once
 }
@@ -216,6 +217,9 @@ func (r *Runner) run(t *Task) {
 	}
 	t.enter(Ask{Kind: AskEnd})
 	fx := r.lock()
+	if err == nil {
+		r.items += int64(t.core.Unit.Items.Len())
+	}
 	r.client.Finish(t.core, t.result, err, fx)
 	r.unlock(fx)
 	r.bus.Drain()

@@ -165,7 +165,7 @@ func (p *Partition) apply(e *Entry, fx *Effects) error {
 // applyChunk makes a chunk part of the state.
 func (p *Partition) applyChunk(e *Entry, fx *Effects) {
 	p.give(e.Chunk, e.Clock, e.Number, false)
-	fx.apply(e.Flush)
+	fx.apply(e.Flush, len(e.Chunk.Values)/p.Ledger.width)
 }
 
 // give writes one chunk of a clock as it came. summed: it is all that there is of the clock.
@@ -237,7 +237,7 @@ func (p *Partition) applyClock(clock bellows.Clock, number bellows.CommitNumber,
 		if e := &b.open[i]; e.Clock != clock {
 			rest = append(rest, *e)
 		} else {
-			fx.apply(e.Flush)
+			fx.apply(e.Flush, len(e.Chunk.Values)/p.Ledger.width)
 		}
 	}
 	b.open = rest

@@ -13,6 +13,7 @@ import (
 type Effects struct {
 	Sends   []Send
 	Applied []Flush // once for each chunk or end of a lease that is part of the state now
+	Rows    int64   // of these: row deltas, or rows of a copy
 }
 
 // Send is a message and its receiver.
@@ -28,7 +29,7 @@ type Flush interface{ ID() bellows.FlushID }
 func (fx *Effects) Reset() {
 	clear(fx.Sends)
 	clear(fx.Applied)
-	fx.Sends, fx.Applied = fx.Sends[:0], fx.Applied[:0]
+	fx.Sends, fx.Applied, fx.Rows = fx.Sends[:0], fx.Applied[:0], 0
 }
 
 // SendAll sends the messages in their order, and leaves the flushes.
@@ -44,9 +45,10 @@ func (fx *Effects) send(to wire.Address, m wire.Message) {
 	fx.Sends = append(fx.Sends, Send{to, m})
 }
 
-// apply notes that a chunk of a flush is part of the state. One that came with a copy of its
+// apply notes that a chunk of a flush, with so many rows, is part of the state. One that came with a copy of its
 // partition is the partition's own.
-func (fx *Effects) apply(f Flush) {
+func (fx *Effects) apply(f Flush, rows int) {
+	fx.Rows += int64(rows)
 	if c, ok := f.(*copied); ok {
 		if c.piece != nil { // else it came with an image
 			wire.Free(c.piece)

@@ -154,12 +154,16 @@ func (p *Partition) EndExclusive(
 ) error {
 	s := &p.Leases
 	p.applied = number
+	rows := 0
+	if s.remote {
+		rows = len(values) / p.Ledger.width
+	}
 	p.State.adopt(values, clock, number, !s.remote)
 	s.End()
 	if !planted.On("lease-end-unversioned") {
 		s.ended = number
 	}
-	fx.apply(f)
+	fx.apply(f, rows)
 	return p.catchUpUnleased(fx)
 }
 

@@ -34,9 +34,9 @@ func TestTheLedgerHasWhatIsWritten(t *testing.T) {
 	var applied, dropped int64
 	count := func(clock bellows.Clock) {
 		t.Helper()
-		if l, a, d := p.Count(); l != want || a != applied || d != dropped {
-			t.Fatalf("in clock %d it has counted %+v, %d applied and %d dropped; want %+v, %d and %d",
-				clock, l, a, d, want, applied, dropped)
+		if l, a, d := p.Count(); l != want || a != applied || d != dropped || fx.Rows != applied {
+			t.Fatalf("in clock %d it has counted %+v, %d applied (%d) and %d dropped; want %+v, %d and %d",
+				clock, l, a, fx.Rows, d, want, applied, dropped)
 		}
 	}
 	accept := func(clock bellows.Clock) audit.Sum {

@@ -82,7 +82,11 @@ func TestLeaseEndHasAllRows(t *testing.T) {
 		r.grant()
 		r.leases[0].values[5] = 8
 		r.flushes++
-		r.carry(r.p.EndExclusive(r.flushes, r.leases[0].values, 1, r.record(), &r.fx))
+		err := r.p.EndExclusive(r.flushes, r.leases[0].values, 1, r.record(), &r.fx)
+		if written := map[wire.Address]int64{near: 0, far: rows}[from]; r.fx.Rows != written {
+			t.Errorf("the end of a lease of %v writes %d rows, not %d", from, r.fx.Rows, written)
+		}
+		r.carry(err)
 		begin := *all.Next()
 		end := *all.Next()
 		if begin.Kind != partition.LeaseBegin || begin.InPlace != (from == near) ||

@@ -98,7 +98,7 @@ func (p *Partition) HandOver(to wire.Address, at Frontier, fx *Effects) error {
 	o.drain(fx)
 	if !planted.On("handoff-later-counted") {
 		for i := range b.open {
-			fx.apply(b.open[i].Flush)
+			fx.apply(b.open[i].Flush, 0) // its new owner writes it
 		}
 		b.open = nil
 	}

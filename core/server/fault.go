@@ -51,6 +51,7 @@ func refusal(f bellows.FlushID, err error) *wire.Refused {
 func (l *Lane) carry(from wire.Address, err error, out *wire.Outbox) {
 	l.fx.SendAll(l.cfg.Self, out)
 	l.commits.Finish(l.fx.Applied)
+	l.rows += l.fx.Rows
 	l.fx.Reset()
 	if err == nil {
 		return

@@ -25,10 +25,14 @@ type view struct {
 	moves   *migration.Migrations
 	ending  *laneend.Ending
 	fx      partition.Effects // of the message that is being taken
+	rows    int64             // see Rows
 }
 
 // Progress returns how far the job has come by the records taken.
 func (v *view) Progress() *gate.Progress { return v.state.Progress() }
+
+// Rows returns how many row deltas, and rows of copies at the end of leases, the lane has written.
+func (v *view) Rows() int64 { return v.rows }
 
 // Refused returns how many messages of earlier controllers the lane has dropped.
 func (v *view) Refused() int { return v.terms.Dropped() }
@@ -86,6 +90,7 @@ func (v *view) Partition(ref bellows.PartitionRef) (rowstore.Image, error) {
 func (v *view) applyDeferred(p *partition.Partition) error {
 	err := p.ApplyDeferred(&v.fx)
 	v.commits.Finish(v.fx.Applied)
+	v.rows += v.fx.Rows
 	v.fx.Reset()
 	return err
 }

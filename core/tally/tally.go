@@ -12,6 +12,8 @@
 // The package reads no clock and holds no lock: its caller does both.
 package tally
 
+import "time"
+
 // StalenessBins is the number of bins of the measured staleness: 0 .. StalenessBins-2 clocks, and more.
 const StalenessBins = 16
 
@@ -21,6 +23,23 @@ type Tally struct {
 	Sent, Received Traffic // frames to and from other nodes
 	// Staleness counts reads by the clocks that they missed, the last bin being that and more.
 	Staleness [StalenessBins]int64
+	Work      Work
+}
+
+// Work is what a node has done, and the processor time that it took.
+type Work struct {
+	Items     int64         // visited by tasks that have run to their end, whether or not they count
+	Rows      int64         // row deltas, and rows of copies at the end of leases, that its lanes have written
+	Serving   time.Duration // wall time of its lanes' steps
+	Processor time.Duration // of its process, by the operating system; 0 where that does not tell
+}
+
+// Add adds the work of another node.
+func (w *Work) Add(o *Work) {
+	w.Items += o.Items
+	w.Rows += o.Rows
+	w.Serving += o.Serving
+	w.Processor += o.Processor
 }
 
 // Add adds the counts of another node.
@@ -28,6 +47,7 @@ func (t *Tally) Add(o *Tally) {
 	t.Spent.Add(&o.Spent)
 	t.Sent.Add(&o.Sent)
 	t.Received.Add(&o.Received)
+	t.Work.Add(&o.Work)
 	for i, n := range o.Staleness {
 		t.Staleness[i] += n
 	}

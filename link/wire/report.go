@@ -28,6 +28,8 @@ func (m *Report) fields(c *fields.Codec) error {
 	flows(c, 5, &t.Received)
 	c.Array(6, len(t.Staleness), func(i int) *int64 { return &t.Staleness[i] })
 	fields.Num(c, 7, &m.Leaves)
+	work := [...]*int64{&t.Work.Items, &t.Work.Rows, (*int64)(&t.Work.Serving), (*int64)(&t.Work.Processor)}
+	c.Array(8, len(work), func(i int) *int64 { return work[i] })
 	return nil
 }
 

@@ -172,6 +172,10 @@ func (s sampler) tally() (t tally.Tally) {
 	for i := range t.Staleness {
 		t.Staleness[i] = s.Int64() >> s.IntN(64)
 	}
+	w := &t.Work
+	for _, n := range []*int64{&w.Items, &w.Rows, (*int64)(&w.Serving), (*int64)(&w.Processor)} {
+		*n = s.Int64() >> s.IntN(64)
+	}
 	return t
 }
 
