@@ -59,6 +59,7 @@ var rooms = []room{
 	{path: "core/lists", floor: 0, sees: -1},
 	{path: "core/tally", floor: 0, sees: -1},
 	{path: "link/traffic", floor: 0, sees: -1},
+	{path: "link/padding", floor: 0, sees: -1},
 	{path: "core/audit", floor: 0, sees: -1, also: []string{".", "vec"}},
 	{path: "core/pending", floor: 0, sees: -1, also: []string{"."}},
 	{path: "core/visits", floor: 0, sees: -1, also: []string{"."}},

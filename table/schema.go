@@ -100,6 +100,9 @@ type Schema struct {
 	// BySplit says that partition p is for tasks of split p. Its first owner is then a lane of the node that runs the
 	// split, if that node has one.
 	BySplit bool
+	// Padding is the number of values at the end of each row of a dense table that only fill up a cache line. They are
+	// zero and stay so: no task reads or writes them, and leases between nodes leave them out.
+	Padding int
 }
 
 // partitionBytesMin is the smallest useful partition of a table that is large enough (architecture, "Tables").
@@ -121,6 +124,10 @@ func (s *Schema) Validate() error {
 		return bad("%d rows; must be 1 to 2^31-1", s.Rows)
 	case s.Width < 1 || s.Width > 1<<20:
 		return bad("rows of %d values; must be 1 to 2^20", s.Width)
+	case s.Padding < 0 || s.Padding >= s.Width:
+		return bad("%d values of padding in rows of %d", s.Padding, s.Width)
+	case s.Padding > 0 && s.Sparse:
+		return bad("rows that have keys cannot have padding")
 	case s.Consistency < 0:
 		return bad("staleness %d is negative", s.Consistency)
 	case s.DType == Int32 && s.Rule.Name != "" && s.Rule.Name != "add":

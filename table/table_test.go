@@ -100,6 +100,8 @@ func TestValidateNamesWhatIsWrong(t *testing.T) {
 		"not apply to count": {Name: "x", Rows: 1, Width: 1, DType: table.Int32, Rule: table.Rule{Name: "sgd"}},
 		"9 partitions for 3": {Name: "x", Rows: 3, Width: 1, Partitions: 9},
 		"divided by their h": {Name: "x", Sparse: true, Rows: 3, Width: 1, Bounds: []bellows.RowID{0, 3}},
+		"3 values of paddin": {Name: "x", Rows: 1, Width: 3, Padding: 3},
+		"cannot have paddin": {Name: "x", Sparse: true, Rows: 1, Width: 3, Padding: 1},
 		"ascend from 0":      {Name: "x", Rows: 3, Width: 1, Bounds: []bellows.RowID{0, 2}},
 	} {
 		if err := s.Validate(); err == nil || !strings.Contains(err.Error(), want) {

@@ -113,7 +113,7 @@ func sharedItems(t *train.Task, part int) []float32 {
 func (p *problem) refill(tab train.Table, a *axis, part int, slab []float32) {
 	init := p.inits[tab]
 	for r := range a.rows(part) {
-		row, to := a.bounds[part]+bellows.RowID(r), slab[r*p.width:(r+1)*p.width]
+		row, to := a.bounds[part]+bellows.RowID(r), slab[r*p.width:][:rowUsed(p.rank, p.biases)]
 		if p.start == nil || !p.start.fill(int(tab), int(row), p.scale, p.biases, to) {
 			init.Fill(row, to)
 		}

@@ -180,12 +180,15 @@ func (p *problem) rotation() rotation { return rotation{p.splits, p.clocks} }
 
 // rowWidth returns factors and bias, padded to whole cache lines.
 func rowWidth(rank int, biases bool) int {
-	const line = 16
-	n := rank
+	return (rowUsed(rank, biases) + 15) / 16 * 16
+}
+
+// rowUsed returns the number of factors and biases of a row.
+func rowUsed(rank int, biases bool) int {
 	if biases {
-		n++
+		return rank + 1
 	}
-	return (n + line - 1) / line * line
+	return rank
 }
 
 // tables declares the model's state.
@@ -196,7 +199,7 @@ func (p *problem) tables() []table.Schema {
 	}
 	schema := func(name string, a *axis, stream uint64, c table.Consistency) table.Schema {
 		return table.Schema{
-			Name: name, Rows: len(a.row), Width: p.width, Bounds: a.bounds, Consistency: c,
+			Name: name, Rows: len(a.row), Width: p.width, Padding: p.width - rowUsed(p.rank, p.biases), Bounds: a.bounds, Consistency: c,
 			Init: table.Init{Kind: table.Normal, Seed: random.Derive(p.seed, stream), High: deviation0},
 		}
 	}

@@ -114,7 +114,8 @@ func (c *Coordinator) load(f *flush, to func(number int) *lanePush) {
 	}
 	for _, l := range f.writes.leases {
 		if p := to(l.Number); p != nil {
-			end := wire.LeaseEnd{Pair: c.partitions[l.Number].pair, Values: l.Granted.Values}
+			g := l.Granted
+			end := wire.LeaseEnd{Pair: c.partitions[l.Number].pair, Columns: g.Columns, Values: g.Values}
 			p.push.Leases = append(p.push.Leases, end)
 		}
 	}

@@ -125,6 +125,7 @@ func (p *Partition) grant(r Request, v wire.Need, self bellows.NodeID) *wire.Gra
 	}
 	g := wire.New[wire.Granted]()
 	g.Request, g.Pair, g.Mode, g.Commit, g.Complete = r.Acquire.Request, p.Pair(), r.Acquire.Mode, v.Commit, v.Clock
+	g.Columns = p.columns
 	held := r.Acquire.Held
 	g.Revision = p.State.Revision()
 	switch {

@@ -9,6 +9,7 @@ import (
 	"bellows/core/delta"
 	"bellows/core/planted"
 	"bellows/core/rowstore"
+	"bellows/link/padding"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -32,6 +33,7 @@ type Partition struct {
 	In          Incoming
 	backlog     backlog
 	cut         cut
+	columns     padding.Columns // of leases
 
 	applied bellows.CommitNumber // the newest record that concerns it: its own, since it may move
 	gone    bool
@@ -69,7 +71,7 @@ func New(c Config) (*Partition, error) {
 		st.SortDigits(c.Digits)
 	}
 	width := c.Schema.Width
-	p := &Partition{Ref: c.Ref, Generation: c.Generation}
+	p := &Partition{Ref: c.Ref, Generation: c.Generation, columns: padding.Find(width, c.Schema.Padding)}
 	p.Log = Log{store: st, max: cmp.Or(c.LogMax, LogMax)}
 	p.Ledger = Ledger{Sample: audit.SampleOf(c.Ref, len(st.Values())), of: c.Ref.Partition, width: width, store: st}
 	p.State = State{log: &p.Log, store: st, sample: p.Ledger.Sample}

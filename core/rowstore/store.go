@@ -66,7 +66,7 @@ func New(s *table.Schema, cut table.Cut, p bellows.PartitionID) (*Store, error) 
 		return t, err
 	}
 	for i := range t.rows {
-		s.Init.Fill(t.first+bellows.RowID(i), t.values[i*s.Width:(i+1)*s.Width])
+		s.Init.Fill(t.first+bellows.RowID(i), t.values[i*s.Width:(i+1)*s.Width-s.Padding])
 	}
 	return t, nil
 }

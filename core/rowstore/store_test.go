@@ -37,6 +37,22 @@ func TestRowsStartAsTheInitialiserSays(t *testing.T) {
 	}
 }
 
+// TestPaddingStartsAtZero checks that the initialiser gives the values before the padding what it gives rows without.
+func TestPaddingStartsAtZero(t *testing.T) {
+	s := table.Schema{Name: "w", Rows: 3, Width: 5, Init: table.Init{Kind: table.Normal, Seed: 1, High: 1}}
+	whole := newStore(t, &s, 0).Values()
+	s.Padding = 2
+	for i, v := range newStore(t, &s, 0).Values() {
+		want := whole[i]
+		if i%5 >= 3 {
+			want = 0
+		}
+		if v != want {
+			t.Errorf("value %d of row %d starts at %v, want %v", i%5, i/5, v, want)
+		}
+	}
+}
+
 // rules is one declaration of each rule.
 var rules = []table.Rule{
 	{},

@@ -12,6 +12,7 @@ import (
 	"bellows/core/route"
 	"bellows/core/validate"
 	"bellows/internal/require"
+	"bellows/link/padding"
 	"bellows/link/wire"
 	"bellows/table"
 	"bellows/vec"
@@ -195,6 +196,8 @@ var leases = []attempt{
 	{worker, lane0, &wire.Acquire{Pair: pair(0, 9)}, "the partition is 9, not from 0 to 2"},
 	{lane0, worker, &wire.Granted{Pair: pair(0, 0), Values: make([]float32, 6)}, ""},
 	{lane0, worker, &wire.Granted{Pair: pair(0, 0), Values: make([]float32, 5)}, "the number of values is 5, not 6"},
+	{lane0, worker, &wire.Granted{Pair: pair(0, 0), Columns: padding.Find(2, 1), Values: make([]float32, 6)}, "the columns is {1 1}, not {0 0}"},
+	{lane0, worker, &wire.Granted{Pair: pair(3, 0), Columns: padding.Find(2, 1)}, "the table is 3, not from 0 to 2"},
 	{lane0, worker, &wire.Granted{Pair: pair(0, 0), Revision: 3, Unchanged: true}, ""},
 	{lane0, worker, &wire.Granted{Pair: pair(0, 0), Unchanged: true}, "the copy's revision is 0"},
 	{lane0, worker, &wire.Granted{Pair: pair(0, 0), Revision: 3, Unchanged: true, Values: make([]float32, 6)}, "the number of values of an unchanged copy is 6, not 0"},

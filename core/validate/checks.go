@@ -43,13 +43,7 @@ var checks = byKind(
 	checkOf((*Checker).pull),
 	checkOf((*Checker).rows),
 	checkOf(func(ck *Checker, _ wire.Envelope, m *wire.Acquire) *violation { return ck.leasable(m.Pair.Ref) }),
-	checkOf(func(ck *Checker, e wire.Envelope, m *wire.Granted) *violation {
-		if !m.Unchanged {
-			return ck.slab(e.From, "the partition", -1, m.Pair, m.Values)
-		}
-		return cmp.Or(ck.owned(e.From, "the partition", -1, m.Pair),
-			exactly("the number of values of an unchanged copy", -1, int64(len(m.Values)), 0), atLeastOne("the copy's revision", -1, uint64(m.Revision)))
-	}),
+	checkOf(granted),
 	checkOf(func(ck *Checker, _ wire.Envelope, m *wire.Release) *violation {
 		return ck.ref("the partition", -1, m.Ref)
 	}),

@@ -9,6 +9,7 @@ import (
 	"bellows"
 	"bellows/core/audit"
 	"bellows/core/pending"
+	"bellows/link/padding"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -155,6 +156,26 @@ func (ck *Checker) leasable(p bellows.PartitionRef) *violation {
 	}
 	if s := &ck.cfg.Tables[p.Table]; s.Sparse {
 		return &violation{"the table", -1, s.Name + ", which is sparse", "one whose partitions are leased"}
+	}
+	return nil
+}
+
+// granted refuses a lease that has not all rows of its partition, unless it names a copy of them.
+func granted(ck *Checker, e wire.Envelope, m *wire.Granted) *violation {
+	if b := ck.owned(e.From, "the partition", -1, m.Pair); b != nil {
+		return b
+	}
+	if b := columns(&ck.cfg.Tables[m.Ref.Table], -1, m.Columns); b != nil || !m.Unchanged {
+		return cmp.Or(b, ck.content(-1, m.Ref, nil, m.Values, true))
+	}
+	return cmp.Or(exactly("the number of values of an unchanged copy", -1, int64(len(m.Values)), 0),
+		atLeastOne("the copy's revision", -1, uint64(m.Revision)))
+}
+
+// columns refuses rows of a lease that came without other padding than their table's.
+func columns(s *table.Schema, at int, c padding.Columns) *violation {
+	if want := padding.Find(s.Width, s.Padding); c != want {
+		return &violation{"the columns", at, fmt.Sprint(c), fmt.Sprint(want)}
 	}
 	return nil
 }
@@ -398,7 +419,7 @@ func (ck *Checker) leases(ends []wire.LeaseEnd) *violation {
 				return b
 			}
 		}
-		if b := ck.content(i, l.Ref, nil, l.Values, true); b != nil {
+		if b := cmp.Or(columns(&ck.cfg.Tables[l.Ref.Table], i, l.Columns), ck.content(i, l.Ref, nil, l.Values, true)); b != nil {
 			return b
 		}
 	}

@@ -1,11 +1,10 @@
 package wire
 
 import (
-	"math/bits"
-	"unsafe"
-
 	"bellows"
+	"bellows/link/padding"
 	"bellows/link/wire/internal/memory"
+	"bellows/link/wire/internal/raw"
 	"bellows/vec"
 )
 
@@ -16,9 +15,6 @@ import (
 // once, by its sender: widening is exact, so that every receiver gets the same value, however often a push is sent
 // again. A value without a number in the format fails the message where it is encoded
 // (TestValuesBeyondAFormatAreRefused), and never becomes another one on the way.
-
-// narrowSize returns the length in bytes of n values of two bytes, filled up to a multiple of four.
-func narrowSize(n int) int { return (2*n + 3) &^ 3 }
 
 // Narrow sets in which format deltas and rows of each table, by number, travel in the frames that are added from now on;
 // tables beyond the list travel as they are. The list is the caller's and stays as it is.
@@ -32,8 +28,8 @@ func (b *Batch) format(t bellows.TableID) vec.Format {
 	return vec.Float32
 }
 
-// values adds deltas or rows in their table's format. Long ones are rounded into memory of their own, which Reset gives
-// back; short ones into the batch's.
+// values adds deltas or rows in their table's format. Long ones are rounded into memory of their own, short ones into the
+// batch's.
 func (b *Batch) values(ref bellows.PartitionRef, v []float32) {
 	f := b.format(ref.Table)
 	if f == vec.Float32 {
@@ -41,14 +37,12 @@ func (b *Batch) values(ref bellows.PartitionRef, v []float32) {
 		return
 	}
 	var err error
-	if size := narrowSize(len(v)); size >= borrowMin && !memory.Swapped {
-		data := memory.Get(size)
-		clear(data[2*len(v):])
-		err = f.Narrow(memory.Words[uint16](data)[:len(v)], v)
-		b.pieces.Add(len(b.scratch), data)
-		b.owned = append(b.owned, data)
+	if raw.NarrowSize(len(v)) >= borrowMin && !memory.Swapped {
+		var data []byte
+		data, err = raw.Round(f, v)
+		b.borrow(data)
 	} else {
-		err = b.shortValues(f, v)
+		b.scratch, err = raw.Append(b.scratch, f, v)
 	}
 	if err != nil {
 		b.fail(&bellows.Error{Kind: bellows.Config, Op: "encode message", Subject: "of values of " + ref.String(), Err: err,
@@ -56,71 +50,30 @@ func (b *Batch) values(ref bellows.PartitionRef, v []float32) {
 	}
 }
 
-// shortValues adds values by way of the stack, since the batch's memory is not aligned.
-func (b *Batch) shortValues(f vec.Format, v []float32) error {
-	var room [256]uint16
-	for n := len(v); len(v) > 0; v = v[min(len(v), len(room)):] {
-		some := v[:min(len(v), len(room))]
-		if err := f.Narrow(room[:len(some)], some); err != nil {
-			return err
-		}
+// rows adds the values of a lease without padding. Those that are too long are refused by Add.
+func (b *Batch) rows(c padding.Columns, v []float32) {
+	switch {
+	case !c.Check(v):
+		b.fail(bellows.Errorf(bellows.Bug, "encode message", "", "the padding of leased rows is not zero, or %d values are no rows", len(v)))
+	case c.Padding == 0 || len(v) == 0 || len(v) > messageMax/4:
+		array(b, v)
+	default:
+		data := raw.Pack(c, v)
 		if memory.Swapped {
-			for i, x := range room[:len(some)] {
-				room[i] = bits.ReverseBytes16(x)
-			}
+			memory.Turn[float32](data)
 		}
-		b.scratch = append(b.scratch, unsafe.Slice((*byte)(unsafe.Pointer(&room)), 2*len(some))...)
-		if len(some) == len(v) && n%2 == 1 {
-			b.zeros(2)
-		}
+		b.borrow(data)
 	}
-	return nil
 }
 
-// widened is what a message keeps of values that travelled in fewer bytes.
-type widened struct {
-	tables []bellows.TableID
-	memory [][]byte
-}
-
-// values takes n values of a table in place, or widens them into memory that the message keeps. They must divide among
-// the rows or keys where these are listed.
-func (w *widened) values(r *reader, t bellows.TableID, f vec.Format, n, ids uint32) []float32 {
-	if f == vec.Float32 {
-		return r.Values(n, ids)
-	}
-	r.Divided(n, ids)
-	b := r.Take(2 * uint64(n))
-	r.Reserved(uint64(narrowSize(int(n)) - 2*int(n)))
-	if len(w.tables) == 0 || w.tables[len(w.tables)-1] != t {
-		w.tables = append(w.tables, t)
-	}
-	if len(b) == 0 || r.Err != nil {
-		return nil
-	}
-	if memory.Swapped {
-		for i := 0; i+1 < len(b); i += 2 {
-			b[i], b[i+1] = b[i+1], b[i]
-		}
-	}
-	wide := memory.Get(4 * int(n))
-	w.memory = append(w.memory, wide)
-	to := memory.Words[float32](wide)
-	f.Widen(to, memory.Words[uint16](b))
-	return to
-}
-
-// free gives the memory back.
-func (w *widened) free() widened {
-	for i, b := range w.memory {
-		memory.Put(b)
-		w.memory[i] = nil
-	}
-	return widened{w.tables[:0], w.memory[:0]}
+// borrow adds memory that Reset gives back.
+func (b *Batch) borrow(data []byte) {
+	b.pieces.Add(len(b.scratch), data)
+	b.owned = append(b.owned, data)
 }
 
 // Narrowed returns the tables whose values came in a narrower format, by part; a table may be repeated.
-func (m *Rows) Narrowed() []bellows.TableID { return m.widened.tables }
+func (m *Rows) Narrowed() []bellows.TableID { return m.widened.Tables() }
 
 // Narrowed returns the tables whose values came in a narrower format, by chunk; a table may be repeated.
-func (m *Push) Narrowed() []bellows.TableID { return m.widened.tables }
+func (m *Push) Narrowed() []bellows.TableID { return m.widened.Tables() }

@@ -68,7 +68,7 @@ func TestNarrowRoundTrip(t *testing.T) {
 				push.Chunks = append(push.Chunks, Chunk{Pair: Pair{ref, 1}, Subtree: s.subtree(), Rows: list, Values: s.tame(n)})
 				rows.Parts = append(rows.Parts, RowsPart{Pair: Pair{Ref: ref}, Rows: list, Values: s.tame(n)})
 			}
-			push.Leases = append(push.Leases, LeaseEnd{Pair{bellows.PartitionRef{Table: 1}, 1}, s.tame(9)})
+			push.Leases = append(push.Leases, LeaseEnd{Pair: Pair{bellows.PartitionRef{Table: 1}, 1}, Values: s.tame(9)})
 			for _, m := range []Message{push, rows, &Slab{Ref: bellows.PartitionRef{Table: 1}, Values: s.tame(9)}, &Granted{Pair: Pair{Ref: bellows.PartitionRef{Table: 1}}, Values: s.tame(9)}} {
 				require.NoError(t, b.Add(Envelope{Message: m}))
 			}
@@ -84,7 +84,7 @@ func TestNarrowRoundTrip(t *testing.T) {
 			for range 2 { // always as they are
 				var e Envelope
 				e, stream = read(t, stream)
-				if narrow(e.Message) {
+				if rounds(e.Message) {
 					t.Fatalf("%T was rounded", e.Message)
 				}
 			}

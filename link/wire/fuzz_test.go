@@ -36,8 +36,8 @@ func FuzzParseHeader(f *testing.F) {
 	})
 }
 
-// narrow reports whether values of a message came in fewer bytes than they have.
-func narrow(m Message) bool {
+// rounds reports whether values of a message came in fewer bytes than they have.
+func rounds(m Message) bool {
 	switch m := m.(type) {
 	case *Rows:
 		return len(m.Narrowed()) > 0
@@ -51,7 +51,7 @@ func narrow(m Message) bool {
 // reason has been made safe to show.
 func rewritten(m Message) bool {
 	_, reason := m.(*Refused)
-	return reason || narrow(m)
+	return reason || rounds(m)
 }
 
 // FuzzDecode gives any payload to any kind, with a correct sum. An accepted payload must encode to the same message

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bellows/link/padding"
 	"bytes"
 	"encoding/hex"
 	"flag"
@@ -41,9 +42,12 @@ func golden() map[string]Message {
 			{Pair: pair, Commit: 24, Complete: 25, Rows: []uint32{26}, Values: values}}},
 		"rows.keys": &Rows{Parts: []RowsPart{{Pair: pair, Commit: 24, Complete: 25, Keys: []bellows.Key{}},
 			{Pair: pair, Commit: 24, Complete: 25, Keys: []bellows.Key{26, 1<<63 | 27, 1<<64 - 1}, Values: values}}},
-		"acquire":           &Acquire{27, pair, Exclusive, need, 0, 23},
-		"granted":           &Granted{Request: 27, Pair: pair, Mode: Exclusive, Commit: 24, Complete: 25, Revision: 23, Values: values},
-		"granted.unchanged": &Granted{Request: 27, Pair: pair, Mode: Shared, Commit: 24, Complete: 25, Revision: 23, Unchanged: true},
+		"acquire":         &Acquire{27, pair, Exclusive, need, 0, 23},
+		"granted":         &Granted{Request: 27, Pair: pair, Mode: Exclusive, Commit: 24, Complete: 25, Revision: 23, Values: values},
+		"granted.columns": &Granted{Request: 27, Pair: pair, Mode: Exclusive, Commit: 24, Complete: 25, Revision: 23, Columns: padding.Find(3, 1), Values: []float32{1, -2, 0, 3, -4, 0}},
+		"push.columns": &Push{Flush: flush, Clock: 16, Pairs: []Pair{pair}, Leases: []LeaseEnd{
+			{Pair: pair, Columns: padding.Find(3, 1), Values: []float32{1, -2, 0, 3, -4, 0}}, {Pair: pair, Columns: padding.Find(64, 13)}}},
+		"granted.unchanged": &Granted{Request: 27, Pair: pair, Mode: Shared, Commit: 24, Complete: 25, Revision: 23, Unchanged: true, Columns: padding.Find(64, 13)},
 		"inquiry":           &Inquiry{7, []pending.Wait{{Number: 21, Ref: pair.Ref, Generation: 5}, {Of: pending.Relay, Ref: pair.Ref, Generation: 5}, {Of: pending.Flush, Number: 8, Ref: pair.Ref, Generation: 5}}},
 		"standing":          &Standing{7, []pending.Wait{{Number: 21, Ref: pair.Ref, Generation: 5, Behind: pending.Clock, Who: 15}, {Of: pending.Flush, Number: 8, Ref: pair.Ref, Generation: 5}}},
 		"release":           &Release{pair}, "unsubscribe": &Unsubscribe{pair, 7},
@@ -51,7 +55,7 @@ func golden() map[string]Message {
 		"push.route": &Push{Flush: flush, Clock: 16, Pairs: []Pair{pair}, Chunks: []Chunk{{pair, Subtree{}, nil, nil, values}}, Done: &pushed, Route: 300},
 		"push": &Push{Flush: flush, Clock: 16, Pairs: []Pair{pair},
 			Chunks: []Chunk{{pair, Subtree{Level: 2, Index: 7}, []uint32{29, 28, 30}, nil, values}, {pair, Subtree{}, nil, nil, values}},
-			Leases: []LeaseEnd{{pair, values}}},
+			Leases: []LeaseEnd{{Pair: pair, Values: values}}},
 		"push.done": &Push{Flush: flush, Again: true, Clock: 16, Pairs: []Pair{pair}, Chunks: []Chunk{{pair, Subtree{}, nil, nil, values}}, Done: &pushed},
 		"push.keys": &Push{Flush: flush, Clock: 16, Pairs: []Pair{pair},
 			Chunks: []Chunk{{pair, Subtree{Level: 2, Index: 7}, nil, []bellows.Key{1<<63 | 29, 28, 30}, values}, {pair, Subtree{}, nil, []bellows.Key{31}, values}}},

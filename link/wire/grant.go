@@ -44,23 +44,30 @@ func (*Granted) kind() uint8 { return kindGranted }
 
 func (m *Granted) encode(b *Batch) {
 	b.u64(m.Request)
-	b.pair(m.Pair)
+	b.leased(m.Pair, m.Columns)
 	b.mode(m.Mode)
 	b.u64(uint64(m.Commit))
 	b.u32(uint32(m.Complete))
 	b.u64(uint64(m.Revision))
 	b.flag(m.Unchanged)
 	b.zeros(3)
-	b.count(len(m.Values))
-	array(b, m.Values)
+	b.count(m.Columns.Sending(len(m.Values)))
+	b.rows(m.Columns, m.Values)
 }
 
 func (m *Granted) decode(payload []byte) error {
 	r := readerOf(payload)
-	*m = Granted{Request: r.U64(), Pair: r.pair(), Mode: r.mode(), Commit: bellows.CommitNumber(r.U64()), Complete: bellows.Clock(r.U32()),
-		Revision: bellows.CommitNumber(r.U64()), Unchanged: r.Flag(), payload: payload}
+	*m = Granted{Request: r.U64(), payload: payload}
+	m.Pair, m.Columns = r.leased()
+	m.Mode, m.Commit, m.Complete = r.mode(), bellows.CommitNumber(r.U64()), bellows.Clock(r.U32())
+	m.Revision, m.Unchanged = bellows.CommitNumber(r.U64()), r.Flag()
 	r.Reserved(3)
-	m.Values = raw.Words[float32](&r.Reader, r.U32())
+	if n := r.U32(); m.Columns.Padding == 0 {
+		m.Values = raw.Words[float32](&r.Reader, n)
+	} else if rows := raw.Unpack(&r.Reader, m.Columns, n, messageMax); rows != nil {
+		m.Values, m.payload = memory.Words[float32](rows), rows
+		memory.Put(payload)
+	}
 	return r.End()
 }
 

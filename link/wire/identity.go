@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"bellows"
+	"bellows/link/padding"
 	"bellows/link/wire/internal/raw"
 	"bellows/vec"
 )
@@ -28,6 +29,7 @@ var (
 	errSubtree = errors.New("it names a subtree beyond the last split")
 	errKind    = errors.New("it names no kind of error")
 	errFormat  = errors.New("its values are in a format that is not known")
+	errColumns = errors.New("its rows have no such padding")
 	errDone    = errors.New("it is not done, and has results")
 )
 
@@ -95,6 +97,24 @@ func (b *Batch) pair(p Pair) {
 }
 
 func (r *reader) pair() Pair { return Pair{r.ref(), bellows.Generation(r.U32())} }
+
+// leased encodes a leased partition with the columns of its values.
+func (b *Batch) leased(p Pair, c padding.Columns) {
+	b.u16(uint16(p.Ref.Table))
+	b.u16(c.Code())
+	b.u32(uint32(p.Ref.Partition))
+	b.u32(uint32(p.Generation))
+}
+
+func (r *reader) leased() (p Pair, c padding.Columns) {
+	p.Ref.Table = bellows.TableID(r.U16())
+	c, ok := padding.Decode(r.U16())
+	if !ok {
+		r.Fail(errColumns)
+	}
+	p.Ref.Partition, p.Generation = bellows.PartitionID(r.U32()), bellows.Generation(r.U32())
+	return p, c
+}
 
 func (b *Batch) mode(m Mode) {
 	b.u8(uint8(m))

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"testing"
 
+	"bellows/link/padding"
+
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
@@ -24,6 +26,9 @@ func TestMemory(t *testing.T) {
 	binary.LittleEndian.PutUint32(chunks[24:], size/chunkSize)
 	boast := make([]byte, 32)
 	binary.LittleEndian.PutUint32(boast[24:], math.MaxUint32)
+	lease := make([]byte, 52+size)
+	binary.LittleEndian.PutUint16(lease[10:], padding.Columns{Sent: 1, Padding: 7}.Code())
+	binary.LittleEndian.PutUint32(lease[48:], size/4)
 	record := []byte{0x0a, 6, 0x08, 1, 0x2a, 2, 0x08, 1}
 	for _, c := range []struct {
 		name    string
@@ -33,6 +38,7 @@ func TestMemory(t *testing.T) {
 		{"pull", kindPull, pulls},
 		{"rows", kindRows, answers},
 		{"push", kindPush, chunks},
+		{"granted with padding", kindGranted, lease},
 		{"a boasting pull", kindPull, boast},
 		{"a boasting push", kindPush, boast},
 		{"done of pairs", kindDone, bytes.Repeat([]byte{0x1a, 0}, size/2)},

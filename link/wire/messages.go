@@ -7,7 +7,9 @@ import (
 	"bellows/core/audit"
 	"bellows/core/pending"
 	"bellows/core/tally"
+	"bellows/link/padding"
 	"bellows/link/wire/internal/memory"
+	"bellows/link/wire/internal/raw"
 )
 
 // Need is what a read must see: every commit up to Commit, and all of clock Clock.
@@ -67,7 +69,7 @@ type Rows struct {
 	Parts       []RowsPart
 	payload     []byte // what Decode made the message from
 	lent        []byte // what it was lent by Borrow
-	widened     widened
+	widened     raw.Widened
 }
 
 // Borrow keeps the memory of a pull's lists of rows until the answer is freed. An answer borrows from one pull, before
@@ -141,6 +143,7 @@ type Granted struct {
 	// no name.
 	Revision  bellows.CommitNumber
 	Unchanged bool // the copy that the client has named is as new as the partition: Values is nil
+	Columns   padding.Columns
 	Values    []float32
 
 	payload []byte // what Values is a view of, between nodes
@@ -190,7 +193,7 @@ type Push struct {
 	Route bellows.RouteVersion // by which the client sends it to this lane
 
 	payload []byte // what Decode made the message from
-	widened widened
+	widened raw.Widened
 }
 
 // Chunk is a sum of deltas for rows of one partition: those of the splits of one aligned subtree of
@@ -217,7 +220,8 @@ func (t Subtree) Part() bool { return t.Items.Begin < t.Items.End }
 // LeaseEnd ends an exclusive lease as part of a flush.
 type LeaseEnd struct {
 	Pair
-	Values []float32 // the partition's new values; the slab itself within one node, else unchanged as chunks are
+	Columns padding.Columns
+	Values  []float32 // the partition's new values; the slab itself within one node, else unchanged as chunks are
 }
 
 // A lane's messages about a flush name pairs, since two lanes answer for a partition that has moved, each at its

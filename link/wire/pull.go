@@ -111,7 +111,7 @@ func (m *Rows) decode(payload []byte) error {
 		p.Rows, p.Keys = r.IDs(rows)
 		raw.Ascending(&r.Reader, p.Rows)
 		raw.Ascending(&r.Reader, p.Keys)
-		p.Values = m.widened.values(&r, p.Ref.Table, f, values, rows)
+		p.Values = m.widened.Values(&r.Reader, p.Ref.Table, f, values, rows)
 	}
 	return cmp.Or(heads.Err, r.End())
 }
@@ -124,6 +124,6 @@ func (m *Rows) recycle() *sync.Pool {
 	}
 	memory.Put(m.payload)
 	clear(m.Parts)
-	*m = Rows{Parts: m.Parts[:0], widened: m.widened.free()}
+	*m = Rows{Parts: m.Parts[:0], widened: m.widened.Free()}
 	return &views
 }

@@ -52,8 +52,9 @@ func (m *Push) encode(b *Batch) {
 		b.count(len(c.Values))
 	}
 	for i := range m.Leases {
-		b.pair(m.Leases[i].Pair)
-		b.count(len(m.Leases[i].Values))
+		l := &m.Leases[i]
+		b.leased(l.Pair, l.Columns)
+		b.count(l.Columns.Sending(len(l.Values)))
 	}
 	for i := range m.Chunks {
 		b.items(m.Chunks[i].Subtree)
@@ -61,7 +62,7 @@ func (m *Push) encode(b *Batch) {
 		b.values(m.Chunks[i].Ref, m.Chunks[i].Values)
 	}
 	for i := range m.Leases {
-		array(b, m.Leases[i].Values)
+		b.rows(m.Leases[i].Columns, m.Leases[i].Values)
 	}
 }
 
@@ -88,7 +89,9 @@ func (m *Push) decode(payload []byte) error {
 	}
 	m.Leases = slices.Grow(m.Leases[:0], int(leases))[:leases]
 	for i := range m.Leases {
-		m.Leases[i] = LeaseEnd{heads.pair(), raw.Words[float32](&r.Reader, heads.U32())}
+		l := &m.Leases[i]
+		l.Pair, l.Columns = heads.leased()
+		l.Values = m.widened.Rows(&r.Reader, l.Columns, heads.U32(), messageMax)
 	}
 	return cmp.Or(heads.Err, r.End())
 }
@@ -100,7 +103,7 @@ func (m *Push) recycle() *sync.Pool {
 	if m.Done != nil {
 		Free(m.Done)
 	}
-	*m = Push{Pairs: m.Pairs[:0], Chunks: m.Chunks[:0], Leases: m.Leases[:0], widened: m.widened.free()}
+	*m = Push{Pairs: m.Pairs[:0], Chunks: m.Chunks[:0], Leases: m.Leases[:0], widened: m.widened.Free()}
 	return &pools[kindPush]
 }
 
@@ -216,12 +219,12 @@ func (r *reader) unit() bellows.Unit {
 	return bellows.Unit{Split: bellows.SplitID(r.U32()), Clock: bellows.Clock(r.U32()), Items: r.Span()}
 }
 
-func (c *Chunk) decode(head, arrays *reader, w *widened) {
+func (c *Chunk) decode(head, arrays *reader, w *raw.Widened) {
 	var f vec.Format
 	c.Ref, f = head.part()
 	c.Generation = bellows.Generation(head.U32())
 	c.Subtree = arrays.items(head.subtree())
 	ids, values := head.U32(), head.U32()
 	c.Rows, c.Keys = arrays.IDs(ids)
-	c.Values = w.values(arrays, c.Ref.Table, f, values, ids)
+	c.Values = w.Values(&arrays.Reader, c.Ref.Table, f, values, ids)
 }

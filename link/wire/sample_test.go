@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bellows/link/padding"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -117,6 +118,20 @@ func (s sampler) values(rows []uint32, list []bellows.Key) []float32 {
 		v[i] = math.Float32frombits(s.Uint32())
 	}
 	return v
+}
+
+// lease returns values of a lease, of rows with padding or without.
+func (s sampler) lease() (padding.Columns, []float32) {
+	v := s.values(nil, nil)
+	width := 2 + s.IntN(30)
+	c := padding.Find(width, s.IntN(width))
+	if c.Padding > 0 {
+		v = v[:len(v)/width*width]
+		for at := 0; at < len(v); at += width {
+			clear(v[at+int(c.Sent) : at+width])
+		}
+	}
+	return c, v
 }
 
 func (s sampler) number() float64 { return math.Float64frombits(s.Uint64()) }
@@ -241,6 +256,7 @@ func (s sampler) holding() *Holding {
 // data makes one of each kind of data message.
 func (s sampler) data() []Message {
 	mode := Mode(s.IntN(2))
+	columns, lent := s.lease()
 	return []Message{
 		&Pull{Request: s.Uint64(), Incarnation: s.Uint32(), Need: s.need(), Route: s.version(), Parts: list(s, 5, func() PullPart {
 			rows, keys := s.ids()
@@ -252,7 +268,7 @@ func (s sampler) data() []Message {
 		})},
 		&Acquire{s.Uint64(), s.pair(), mode, s.need(), s.version(), bellows.CommitNumber(s.Uint64())},
 		&Granted{Request: s.Uint64(), Pair: s.pair(), Mode: mode, Commit: bellows.CommitNumber(s.Uint64()), Complete: s.clock(),
-			Revision: bellows.CommitNumber(s.Uint64()), Unchanged: s.IntN(2) == 1, Values: s.values(nil, nil)},
+			Revision: bellows.CommitNumber(s.Uint64()), Unchanged: s.IntN(2) == 1, Columns: columns, Values: lent},
 		&Inquiry{s.Uint32(), list(s, 3, s.wait)}, &Standing{s.Uint32(), list(s, 3, s.wait)},
 		&Release{s.pair()}, &Unsubscribe{s.pair(), s.Uint32()},
 		&Push{Flush: s.flush(), Again: s.IntN(2) == 1, Route: s.version(), Clock: s.clock(), Pairs: list(s, 5, s.pair),
@@ -260,7 +276,10 @@ func (s sampler) data() []Message {
 				rows, keys := s.ids()
 				return Chunk{s.pair(), s.subtree(), rows, keys, s.values(rows, keys)}
 			}),
-			Leases: list(s, 3, func() LeaseEnd { return LeaseEnd{s.pair(), s.values(nil, nil)} })},
+			Leases: list(s, 3, func() LeaseEnd {
+				columns, values := s.lease()
+				return LeaseEnd{s.pair(), columns, values}
+			})},
 		s.donePush(),
 		&Held{s.flush(), list(s, 3, s.pair)}, &Full{s.flush(), list(s, 3, s.pair)}, &Room{s.flush(), list(s, 3, s.pair)},
 		&Committed{List: list(s, 3, func() Commitment {

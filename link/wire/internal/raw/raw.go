@@ -1,4 +1,5 @@
-// Package raw decodes raw payloads: numbers, and arrays of numbers in place.
+// Package raw decodes raw payloads: numbers, and arrays of numbers in place. It also encodes values in fewer bytes than
+// they have in memory.
 //
 // Make a Reader with Of, take what the payload must have, and ask End for the verdict: after the first thing that is wrong a Reader gives
 // zeros. The package knows no message.
