@@ -14,7 +14,7 @@ import (
 // its first answers while the last are still under way. Without a bound, a peer that never stops sending would never be
 // answered.
 const (
-	readMost       = 128 << 10
+	readMost       = 512 << 10
 	readFramesMost = 64
 )
 

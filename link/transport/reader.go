@@ -13,6 +13,7 @@ const readerSize = 64 << 10
 // Reader cuts a stream into frames. Implementations of Conn read through it.
 type Reader struct {
 	stream     io.Reader
+	both       BothReader // the stream, where it is one
 	buffer     []byte
 	begin, end int  // what of the buffer is read and not yet taken
 	large      bool // whether the last payload was
@@ -24,7 +25,14 @@ type Reader struct {
 func NewReader(stream io.Reader) *Reader {
 	r := &Reader{buffer: make([]byte, readerSize)}
 	r.stream = counted{stream, &r.arrived}
+	r.both, _ = stream.(BothReader)
 	return r
+}
+
+// BothReader is a stream that fills two pieces of memory in one read.
+type BothReader interface {
+	// ReadBoth is Read into first and, once that is full, into second. It may leave second as it is.
+	ReadBoth(first, second []byte) (int, error)
 }
 
 // Arrived returns how many bytes of the stream have been read, from any goroutine.
@@ -101,12 +109,32 @@ func (r *Reader) payload(b []byte) error {
 	rest := b[n:]
 	r.large = len(b) >= direct
 	if r.large {
-		_, err := io.ReadFull(r.stream, rest)
-		return err
+		return r.rest(rest)
 	}
 	if err := r.fill(len(rest)); err != nil {
 		return err
 	}
 	r.begin += copy(rest, r.buffer[r.begin:r.end])
 	return nil
+}
+
+// rest reads what the buffer does not have of a large payload and, in the same read, the next header if it has come.
+func (r *Reader) rest(b []byte) error {
+	if r.both == nil || len(b) == 0 {
+		_, err := io.ReadFull(r.stream, b)
+		return err
+	}
+	r.begin, r.end = 0, 0
+	for {
+		n, err := r.both.ReadBoth(b, r.buffer[:beside])
+		r.arrived.Add(uint64(n))
+		if n >= len(b) { // an error shows again in the next read
+			r.end = n - len(b)
+			return nil
+		}
+		b = b[n:]
+		if err != nil {
+			return err
+		}
+	}
 }

@@ -40,6 +40,10 @@ func TestReaderCutsAnyStream(t *testing.T) {
 		"one byte at a time":   iotest.OneByteReader,
 		"half of what is due":  iotest.HalfReader,
 		"the end with the end": iotest.DataErrReader,
+		"two pieces":           func(r io.Reader) io.Reader { return pieces{r} },
+		"two pieces, bytes":    func(r io.Reader) io.Reader { return pieces{iotest.OneByteReader(r)} },
+		"two pieces, halves":   func(r io.Reader) io.Reader { return pieces{iotest.HalfReader(r)} },
+		"two pieces, the end":  func(r io.Reader) io.Reader { return pieces{iotest.DataErrReader(r)} },
 	} {
 		r, taken := NewReader(wrap(bytes.NewReader(stream))), uint64(0)
 		for i, f := range frames {
@@ -60,16 +64,66 @@ func TestReaderCutsAnyStream(t *testing.T) {
 	}
 }
 
+// pieces is a stream that reads into two pieces of memory.
+type pieces struct{ io.Reader }
+
+func (p pieces) ReadBoth(first, second []byte) (int, error) {
+	n, err := p.Read(first)
+	if n < len(first) || err != nil {
+		return n, err
+	}
+	more, err := p.Read(second)
+	return n + more, err
+}
+
+// counting is a stream that counts reads.
+type counting struct {
+	pieces
+	reads int
+}
+
+func (c *counting) Read(b []byte) (int, error) {
+	c.reads++
+	return c.Reader.Read(b)
+}
+
+func (c *counting) ReadBoth(first, second []byte) (int, error) {
+	c.reads++
+	return c.pieces.ReadBoth(first, second)
+}
+
+// TestHeaderComesWithThePayloadBefore reads large frames, each after the first by one read of the stream.
+func TestHeaderComesWithThePayloadBefore(t *testing.T) {
+	t.Parallel()
+	const frames = 20
+	stream := &counting{pieces: pieces{bytes.NewReader(bytes.Repeat(frame(t, readerSize), frames))}}
+	r := NewReader(stream)
+	for range frames {
+		if _, _, err := r.Frame(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if stream.reads != frames+1 {
+		t.Errorf("%d reads for %d large frames", stream.reads, frames)
+	}
+}
+
 // TestReaderReportsTheStream passes errors on, at any place of a frame, and keeps them.
 func TestReaderReportsTheStream(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	f := frame(t, 100_000)
 	for _, n := range []int{0, 5, wire.HeaderSize, wire.HeaderSize + 70, len(f) - 1} {
-		r := NewReader(io.MultiReader(bytes.NewReader(f[:n]), iotest.ErrReader(broken)))
-		for range 2 {
-			if _, payload, err := r.Frame(); !errors.Is(err, broken) || payload != nil {
-				t.Errorf("after %d bytes: %v", n, err)
+		for _, two := range []bool{false, true} {
+			stream := io.MultiReader(bytes.NewReader(f[:n]), iotest.ErrReader(broken))
+			if two {
+				stream = pieces{stream}
+			}
+			r := NewReader(stream)
+			for range 2 {
+				if _, payload, err := r.Frame(); !errors.Is(err, broken) || payload != nil {
+					t.Errorf("after %d bytes: %v", n, err)
+				}
 			}
 		}
 	}

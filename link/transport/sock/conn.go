@@ -21,6 +21,12 @@ const (
 	tryMost     = 8 // buffers that TryFrames hands over
 )
 
+// Bounds of one write: its buffers and its bytes. A processor of Go's scheduler waits for the call (writeNow), for some 100 µs.
+const (
+	writeBuffers = 64
+	writeBytes   = 512 << 10
+)
+
 type conn struct {
 	net    net.Conn
 	over   *sealed // encrypts what is written, decrypts what is read; nil: no TLS
@@ -35,10 +41,13 @@ type conn struct {
 
 	// The writer's.
 	stall   time.Duration
-	scratch []byte      // small buffers, joined
-	vector  net.Buffers // what leaves with the next call, parts of scratch among it
-	rest    net.Buffers // what of vector has not left
-	broken  error       // the stream ends in the middle of a frame, or is closed
+	scratch []byte                // small buffers, joined
+	vector  net.Buffers           // what leaves with the next call, parts of scratch among it
+	rest    net.Buffers           // what of vector has not left
+	write   func(fd uintptr) bool // nil: package net writes
+	written int                   // bytes of rest that have left under the present deadline
+	failed  error                 // of write
+	broken  error                 // the stream ends in the middle of a frame, or is closed
 }
 
 func newConn(c net.Conn, over *sealed, config transport.Config, peer transport.Hello, place string) *conn {
@@ -61,6 +70,9 @@ func newConn(c net.Conn, over *sealed, config transport.Config, peer transport.H
 			n.raw = raw
 			if over == nil { // else a try would be encrypted during a read
 				n.try = n.tryWrite
+			}
+			if over == nil && writesNow {
+				n.write = n.writeOn
 			}
 		}
 	}
@@ -92,14 +104,20 @@ func (c *conn) tryWrite(fd uintptr) (done bool) {
 		}
 		return true
 	}
+	c.trying = skip(c.trying, n)
+	return true
+}
+
+// skip returns buffers without their first n bytes. It consumes the list.
+func skip(buffers [][]byte, n int) [][]byte {
 	for n > 0 {
-		take := min(n, len(c.trying[0]))
+		take := min(n, len(buffers[0]))
 		n -= take
-		if c.trying[0] = c.trying[0][take:]; len(c.trying[0]) == 0 {
-			c.trying = c.trying[1:]
+		if buffers[0] = buffers[0][take:]; len(buffers[0]) == 0 {
+			buffers = buffers[1:]
 		}
 	}
-	return true
+	return buffers
 }
 
 // Arrived implements transport.Meter.
@@ -132,7 +150,8 @@ type source struct {
 	raw    syscall.RawConn // nil: not used
 	before func()
 	read   func(fd uintptr) bool
-	buffer []byte // of the read under way
+	first  []byte // of the read under way
+	second []byte // takes what first has no room for
 	n      int
 	err    error
 }
@@ -145,7 +164,7 @@ func (s *source) setBefore(raw syscall.RawConn, f func()) {
 // readNow returns one read that does not wait; false: nothing has come.
 func (s *source) readNow(fd uintptr) (done bool) {
 	for {
-		s.n, s.err = syscall.Read(int(fd), s.buffer)
+		s.n, s.err = readNow(int(fd), s.first, s.second)
 		switch s.err {
 		case syscall.EINTR:
 			continue
@@ -158,30 +177,33 @@ func (s *source) readNow(fd uintptr) (done bool) {
 }
 
 // next reads like net's Read, with a call before it waits.
-func (s *source) next(b []byte) (int, error) {
+func (s *source) next(first, second []byte) (int, error) {
 	if s.raw == nil {
-		return s.net.Read(b)
+		return s.net.Read(first)
 	}
-	s.buffer, s.n, s.err = b, 0, nil
+	s.first, s.second, s.n, s.err = first, second, 0, nil
 	err := s.raw.Read(s.read)
-	s.buffer = nil
+	s.first, s.second = nil, nil
 	if err != nil {
 		return 0, err
 	}
 	switch {
 	case s.err != nil:
 		return 0, s.err
-	case s.n == 0 && len(b) > 0:
+	case s.n == 0 && len(first) > 0:
 		return 0, io.EOF
 	}
 	return s.n, nil
 }
 
-func (s *source) Read(b []byte) (int, error) {
+func (s *source) Read(b []byte) (int, error) { return s.ReadBoth(b, nil) }
+
+// ReadBoth implements transport.BothReader.
+func (s *source) ReadBoth(first, second []byte) (int, error) {
 	if s.silence > 0 {
 		s.net.SetReadDeadline(time.Now().Add(s.silence)) // fails only where Read does
 	}
-	n, err := s.next(b)
+	n, err := s.next(first, second)
 	switch {
 	case err == nil || err == io.EOF:
 		return n, err
@@ -193,7 +215,7 @@ func (s *source) Read(b []byte) (int, error) {
 
 func (c *conn) WriteFrames(buffers [][]byte) error {
 	if c.broken == nil {
-		c.broken = c.write(buffers)
+		c.broken = c.send(buffers)
 	}
 	if c.broken != nil {
 		return transport.ConnFault("write to", c.remote, c.broken)
@@ -201,8 +223,8 @@ func (c *conn) WriteFrames(buffers [][]byte) error {
 	return nil
 }
 
-// write joins small buffers and sends all of them in their order.
-func (c *conn) write(buffers [][]byte) error {
+// send joins small buffers and sends all of them in their order.
+func (c *conn) send(buffers [][]byte) error {
 	joined := false // whether the last of vector ends where scratch does
 	for _, b := range buffers {
 		if len(b) == 0 {
@@ -241,8 +263,8 @@ func (c *conn) sendVector() error {
 		return c.over.send(c.rest)
 	}
 	for len(c.rest) > 0 {
-		c.net.SetWriteDeadline(time.Now().Add(c.stall)) // fails only where WriteTo does
-		n, err := c.rest.WriteTo(c.net)
+		c.net.SetWriteDeadline(time.Now().Add(c.stall)) // fails only where writing does
+		n, err := c.writeRest()
 		switch {
 		case err == nil:
 			c.net.SetWriteDeadline(time.Time{}) // TryFrames has none
@@ -254,6 +276,35 @@ func (c *conn) sendVector() error {
 		}
 	}
 	return nil
+}
+
+// writeRest writes rest until all of it has left or the deadline has passed, and returns how many bytes have left.
+func (c *conn) writeRest() (n int64, err error) {
+	if c.write == nil {
+		return c.rest.WriteTo(c.net)
+	}
+	c.written, c.failed = 0, nil
+	if err = c.raw.Write(c.write); err == nil {
+		err = c.failed
+	}
+	return int64(c.written), err
+}
+
+// writeOn writes rest as far as the system takes it at once; false: the rest must wait.
+func (c *conn) writeOn(fd uintptr) (done bool) {
+	for len(c.rest) > 0 {
+		n, err := writeNow(int(fd), c.rest)
+		c.rest = skip(c.rest, n)
+		c.written += n
+		switch {
+		case err == syscall.EAGAIN:
+			return false
+		case err != nil && err != syscall.EINTR:
+			c.failed = err
+			return true
+		}
+	}
+	return true
 }
 
 // plain returns the cause of an error of package net, without the addresses, which our errors already have. After a

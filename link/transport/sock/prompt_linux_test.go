@@ -75,6 +75,33 @@ func TestTryFramesKeepsOrder(t *testing.T) {
 	}
 }
 
+// TestManyBuffersLeaveInOrder gives one write more buffers and more bytes than one system call takes.
+func TestManyBuffersLeaveInOrder(t *testing.T) {
+	t.Parallel()
+	const frames = 300
+	for name, ends := range prompts(t) {
+		var all [][]byte
+		for i := range uint64(frames) {
+			all = append(all, rows(t, i, 1<<(i%16))...)
+		}
+		written := make(chan error)
+		go func() { written <- ends[0].WriteFrames(all) }()
+		for want := range uint64(frames) {
+			h, payload, err := ends[1].ReadFrame()
+			require.NoError(t, err)
+			e, err := wire.Decode(h, payload)
+			require.NoError(t, err)
+			m := e.Message.(*wire.Rows)
+			if m.Request != want || len(m.Parts[0].Values) != 1<<(want%16) {
+				t.Fatalf("%s: frame %d came as number %d with %d values", name, want, m.Request, len(m.Parts[0].Values))
+			}
+		}
+		if err := <-written; err != nil {
+			t.Fatal(name, err)
+		}
+	}
+}
+
 // TestTriesReportInTheNextWrite closes a connection while the other side tries to write.
 func TestTriesReportInTheNextWrite(t *testing.T) {
 	t.Parallel()
