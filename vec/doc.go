@@ -40,4 +40,5 @@ package vec
 //go:generate go run -C gen . -part gemm -pkg vec -out ../gemm_amd64.s -stubs ../gemm_stubs_amd64.go
 //go:generate go run -C gen . -part checksum -pkg vec -out ../checksum_amd64.s -stubs ../checksum_stubs_amd64.go
 //go:generate go run -C gen . -part counts -pkg vec -out ../counts_amd64.s -stubs ../counts_stubs_amd64.go
+//go:generate go run -C gen . -part sparse -pkg vec -out ../sparse_amd64.s -stubs ../sparse_stubs_amd64.go
 //go:generate go run -C gen . -part roofline -pkg roofline -out ../roofline/roofline_amd64.s -stubs ../roofline/roofline_stubs_amd64.go

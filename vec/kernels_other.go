@@ -55,3 +55,8 @@ func countSums[C int32 | uint16](weight []float32, count []C, plus float32, sums
 
 func axpyCounts(alpha float32, count []int32, y []float32) { goAxpyCounts(alpha, count, y) }
 func narrowCounts(dst []uint16, src []int32)               { goNarrowCounts(dst, src) }
+
+func sparseDot(index []int32, value, x []float32, _ int) float32 { return goSparseDot(index, value, x) }
+func sparseAxpy(alpha float32, index []int32, value, y []float32) {
+	goSparseAxpy(alpha, index, value, y)
+}

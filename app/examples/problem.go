@@ -244,6 +244,14 @@ func (s *Sparse) Entries(i int) ([]int32, []float32) {
 	return s.Index[lo:hi], s.Value[lo:hi:hi]
 }
 
+// Distance returns how many entries row j lies ahead of row i; 0 where no rows are sparse.
+func (s *Sparse) Distance(i, j int) int {
+	if s.Offset == nil {
+		return 0
+	}
+	return int(s.Offset[j]) - int(s.Offset[i])
+}
+
 // NewSparse finds where the entries of rows begin, and makes room for them.
 func NewSparse(s Source, rows []int32) Sparse {
 	out := Sparse{Offset: make([]int32, len(rows)+1)}
@@ -265,9 +273,11 @@ func (p *Problem) LaySparse(s Source, rows []int32) Sparse {
 	return out
 }
 
-// LayRow copies the entries of row r of the data to row i, scaled.
+// LayRow copies the entries of row r of the data to row i, scaled. It panics if the problem lacks the feature of an entry:
+// products do not look.
 func (p *Problem) LayRow(to *Sparse, i int, s Source, r int32) {
 	index, value := s.Entries(int(r))
+	vec.CheckIndices(index, p.Features)
 	own, scaled := to.Entries(i)
 	copy(own, index)
 	if p.Scaling == ScaleNone {

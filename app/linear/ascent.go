@@ -150,11 +150,15 @@ func (e *ascent) visit(u *block, sums, duals []float32, by penalty, fixed uint64
 	for pass := 0; pass < passesMost && left >= len(active) && left > 0; pass++ {
 		left -= len(active)
 		e.shuffle(len(active), &chance)
-		for _, first := range e.groups {
+		for g, first := range e.groups {
+			following := active[e.groups[min(g+1, len(e.groups)-1)]:]
 			for k, r := range active[first:min(int(first)+groupRows, len(active))] {
 				i := int(r)
-				dual := duals[i]
-				next := float32(e.p.loss.Step(float64(dual), u.score(sums, i, e.p.bias, by), by.factor*float64(u.square[i]), float64(u.target[i])))
+				dual, ahead := duals[i], 0
+				if k < len(following) {
+					ahead = u.Distance(i, int(following[k]))
+				}
+				next := float32(e.p.loss.Step(float64(dual), u.scoreAhead(sums, i, e.p.bias, by, ahead), by.factor*float64(u.square[i]), float64(u.target[i])))
 				if d := next - dual; d != 0 {
 					u.step(sums, i, e.p.bias, float32(u.weight.Weight(i))*d)
 					duals[i] = next

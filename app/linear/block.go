@@ -181,6 +181,11 @@ func abs(x float32) float32 { return math.Float32frombits(math.Float32bits(x) &^
 
 // score returns row i's score under sums; the last sum is the bias's.
 func (u *block) score(sums []float32, i int, bias float32, by penalty) float64 {
+	return u.scoreAhead(sums, i, bias, by, 0)
+}
+
+// scoreAhead works like score, and fetches the entries of the row that lies so many entries ahead.
+func (u *block) scoreAhead(sums []float32, i int, bias float32, by penalty, ahead int) float64 {
 	last := len(sums) - 1
 	if by.threshold > 0 {
 		return by.factor * (float64(bias*by.soft(sums[last])) + u.softScore(sums[:last], i, by))
@@ -190,25 +195,7 @@ func (u *block) score(sums []float32, i int, bias float32, by penalty) float64 {
 		return by.factor * (own + float64(vec.Dot(u.row(i, last), sums[:last])))
 	}
 	index, value := u.Entries(i)
-	return by.factor * (own + float64(product(index, value, sums)))
-}
-
-// product returns the sum of values times those of x that they belong to, in four sums at once, since one alone would
-// wait for each addition.
-func product(index []int32, value, x []float32) float32 {
-	var a, b, c, d float32
-	value = value[:len(index)]
-	for len(index) >= 4 && len(value) >= 4 {
-		a += float32(value[0] * x[index[0]])
-		b += float32(value[1] * x[index[1]])
-		c += float32(value[2] * x[index[2]])
-		d += float32(value[3] * x[index[3]])
-		index, value = index[4:], value[4:]
-	}
-	for k, j := range index {
-		a += float32(value[k] * x[j])
-	}
-	return (a + b) + (c + d)
+	return by.factor * (own + float64(vec.SparseDotAhead(index, value, sums, ahead)))
 }
 
 func (u *block) softScore(sums []float32, i int, by penalty) (sum float64) {
@@ -235,9 +222,7 @@ func (u *block) step(sums []float32, i int, bias, change float32) {
 	}
 	index, value := u.Entries(i)
 	if u.alone {
-		for k, j := range index {
-			sums[j] += float32(change * value[k])
-		}
+		vec.SparseAxpy(change, index, value, sums)
 		return
 	}
 	for k, j := range index {

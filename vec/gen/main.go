@@ -11,7 +11,7 @@ import (
 )
 
 func main() {
-	part := flag.String("part", "vector", "which kernels to write: vector, step, sixteen, factor, gemm, checksum, counts, roofline or crc")
+	part := flag.String("part", "vector", "which kernels to write: vector, step, sixteen, factor, gemm, checksum, counts, sparse, roofline or crc")
 	flag.Parse()
 	build.ConstraintExpr("amd64")
 	switch *part {
@@ -29,6 +29,8 @@ func main() {
 		checksumKernels()
 	case "counts":
 		countKernels()
+	case "sparse":
+		sparseKernels()
 	case "crc":
 		crcKernels()
 	case "roofline":
