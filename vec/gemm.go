@@ -18,7 +18,8 @@ func GemmNN(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb i
 	checkMatrix("GemmNN", "a", m, k, a, lda)
 	checkMatrix("GemmNN", "b", k, n, b, ldb)
 	checkMatrix("GemmNN", "c", m, n, c, ldc)
-	if scaleOnly(m, n, k, alpha, beta, c, ldc) {
+	if scaleOnly(m, n, k, alpha) {
+		scaleRows(m, n, beta, c, ldc)
 		return
 	}
 	gemmNN(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
@@ -30,7 +31,8 @@ func GemmNT(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb i
 	checkMatrix("GemmNT", "a", m, k, a, lda)
 	checkMatrix("GemmNT", "b", n, k, b, ldb)
 	checkMatrix("GemmNT", "c", m, n, c, ldc)
-	if scaleOnly(m, n, k, alpha, beta, c, ldc) {
+	if scaleOnly(m, n, k, alpha) {
+		scaleRows(m, n, beta, c, ldc)
 		return
 	}
 	gemmNT(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
@@ -42,43 +44,43 @@ func GemmTN(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb i
 	checkMatrix("GemmTN", "a", k, m, a, lda)
 	checkMatrix("GemmTN", "b", k, n, b, ldb)
 	checkMatrix("GemmTN", "c", m, n, c, ldc)
-	if scaleOnly(m, n, k, alpha, beta, c, ldc) {
+	if scaleOnly(m, n, k, alpha) {
+		scaleRows(m, n, beta, c, ldc)
 		return
 	}
 	gemmTN(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
+// checkGemm panics unless the sizes of a product are possible. It and checkMatrix are small, so that calls of them are compiled
+// into the products.
 func checkGemm(name string, m, n, k int) {
-	if m < 0 || n < 0 || k < 0 {
-		panic(fmt.Sprintf("vec: %s: negative size: m %d, n %d, k %d", name, m, n, k))
+	if m|n|k < 0 {
+		refuseSize(name, m, n, k)
 	}
+}
+
+func refuseSize(name string, m, n, k int) {
+	panic(fmt.Sprintf("vec: %s: negative size: m %d, n %d, k %d", name, m, n, k))
 }
 
 func checkMatrix(name, arg string, rows, cols int, x []float32, ld int) {
-	if rows == 0 || cols == 0 {
-		return
-	}
-	if ld < cols || len(x) < (rows-1)*ld+cols {
-		panic(fmt.Sprintf("vec: %s: %s has %d elements for %d rows of %d, %d apart",
-			name, arg, len(x), rows, cols, ld))
+	if (ld < cols || len(x) < (rows-1)*ld+cols) && rows > 0 && cols > 0 {
+		refuseMatrix(name, arg, rows, cols, len(x), ld)
 	}
 }
 
-// scaleOnly reports whether the product adds nothing to c, having then done all
-// there is to do: c = beta*c.
-func scaleOnly(m, n, k int, alpha, beta float32, c []float32, ldc int) bool {
-	if m == 0 || n == 0 {
-		return true
-	}
-	if k > 0 && alpha != 0 {
-		return false
-	}
-	scaleRows(m, n, beta, c, ldc)
-	return true
+func refuseMatrix(name, arg string, rows, cols, length, ld int) {
+	panic(fmt.Sprintf("vec: %s: %s has %d elements for %d rows of %d, %d apart", name, arg, length, rows, cols, ld))
 }
+
+// scaleOnly reports whether the product adds nothing to c, so that c = beta*c is all there is to do.
+func scaleOnly(m, n, k int, alpha float32) bool { return m == 0 || n == 0 || k == 0 || alpha == 0 }
 
 // scaleRows sets c to beta*c, without reading c if beta is 0.
 func scaleRows(m, n int, beta float32, c []float32, ldc int) {
+	if m == 0 || n == 0 {
+		return
+	}
 	if ldc == n { // one long row
 		m, n, ldc = 1, m*n, m*n
 	}

@@ -1745,6 +1745,9 @@ TEXT ·tile8AVX512(SB), NOSPLIT, $0-96
 	JEQ  h3
 	CMPQ AX, $0x02
 	JEQ  h2
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x08
+	JL   h1_part
 
 h1_tile:
 	MOVQ   a+24(FP), AX
@@ -1796,8 +1799,6 @@ h1_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x08
-	JL           h1_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h1_whole_scaled
@@ -1833,20 +1834,40 @@ h1_whole_fresh:
 	RET
 
 h1_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h1_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Y0, Y0, Y0
+
+h1_partstep_one:
+	VMOVUPS.Z    (BX), K1, Y1
+	VBROADCASTSS (AX), Y2
+	VFMADD231PS  Y2, Y1, Y0
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h1_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h1_masked_scaled
+	JEQ          h1_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Y1
 	VMULPS       Y1, Y0, Y0
 
-h1_masked_scaled:
+h1_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h1_masked_fresh
+	JZ           h1_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Y1
 	VMOVUPS.Z    (AX), K1, Y2
 	VFMADD231PS  Y1, Y2, Y0
@@ -1856,22 +1877,26 @@ h1_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h1_tile
+	JNZ          h1_parttile
 	VZEROUPPER
 	RET
 
-h1_masked_fresh:
+h1_partwhole_fresh:
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
 	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h1_tile
+	JNZ     h1_parttile
 	VZEROUPPER
 	RET
 
 h2:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x08
+	JL   h2_part
+
 h2_tile:
 	MOVQ   a+24(FP), AX
 	MOVQ   stepA+32(FP), CX
@@ -1933,8 +1958,6 @@ h2_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x08
-	JL           h2_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h2_whole_scaled
@@ -1977,21 +2000,44 @@ h2_whole_fresh:
 	RET
 
 h2_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h2_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+
+h2_partstep_one:
+	VMOVUPS.Z    (BX), K1, Y2
+	VBROADCASTSS (AX), Y3
+	VFMADD231PS  Y3, Y2, Y0
+	VBROADCASTSS 4(AX), Y3
+	VFMADD231PS  Y3, Y2, Y1
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h2_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h2_masked_scaled
+	JEQ          h2_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Y2
 	VMULPS       Y2, Y0, Y0
 	VMULPS       Y2, Y1, Y1
 
-h2_masked_scaled:
+h2_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h2_masked_fresh
+	JZ           h2_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Y2
 	VMOVUPS.Z    (AX), K1, Y3
 	VFMADD231PS  Y2, Y3, Y0
@@ -2005,11 +2051,11 @@ h2_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h2_tile
+	JNZ          h2_parttile
 	VZEROUPPER
 	RET
 
-h2_masked_fresh:
+h2_partwhole_fresh:
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Y1, K1, (AX)
@@ -2018,11 +2064,15 @@ h2_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h2_tile
+	JNZ     h2_parttile
 	VZEROUPPER
 	RET
 
 h3:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x08
+	JL   h3_part
+
 h3_tile:
 	MOVQ   a+24(FP), AX
 	MOVQ   stepA+32(FP), CX
@@ -2095,8 +2145,6 @@ h3_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x08
-	JL           h3_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h3_whole_scaled
@@ -2146,22 +2194,48 @@ h3_whole_fresh:
 	RET
 
 h3_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h3_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+
+h3_partstep_one:
+	VMOVUPS.Z    (BX), K1, Y3
+	VBROADCASTSS (AX), Y4
+	VFMADD231PS  Y4, Y3, Y0
+	VBROADCASTSS 4(AX), Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VBROADCASTSS 8(AX), Y4
+	VFMADD231PS  Y4, Y3, Y2
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h3_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h3_masked_scaled
+	JEQ          h3_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Y3
 	VMULPS       Y3, Y0, Y0
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
 
-h3_masked_scaled:
+h3_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h3_masked_fresh
+	JZ           h3_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Y3
 	VMOVUPS.Z    (AX), K1, Y4
 	VFMADD231PS  Y3, Y4, Y0
@@ -2179,11 +2253,11 @@ h3_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h3_tile
+	JNZ          h3_parttile
 	VZEROUPPER
 	RET
 
-h3_masked_fresh:
+h3_partwhole_fresh:
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Y1, K1, (AX)
@@ -2194,11 +2268,15 @@ h3_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h3_tile
+	JNZ     h3_parttile
 	VZEROUPPER
 	RET
 
 h4:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x08
+	JL   h4_part
+
 h4_tile:
 	MOVQ   a+24(FP), AX
 	MOVQ   stepA+32(FP), CX
@@ -2282,8 +2360,6 @@ h4_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x08
-	JL           h4_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h4_whole_scaled
@@ -2340,23 +2416,52 @@ h4_whole_fresh:
 	RET
 
 h4_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h4_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	VPXORD Y3, Y3, Y3
+
+h4_partstep_one:
+	VMOVUPS.Z    (BX), K1, Y4
+	VBROADCASTSS (AX), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VBROADCASTSS 4(AX), Y5
+	VFMADD231PS  Y5, Y4, Y1
+	VBROADCASTSS 8(AX), Y5
+	VFMADD231PS  Y5, Y4, Y2
+	VBROADCASTSS 12(AX), Y5
+	VFMADD231PS  Y5, Y4, Y3
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h4_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h4_masked_scaled
+	JEQ          h4_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Y4
 	VMULPS       Y4, Y0, Y0
 	VMULPS       Y4, Y1, Y1
 	VMULPS       Y4, Y2, Y2
 	VMULPS       Y4, Y3, Y3
 
-h4_masked_scaled:
+h4_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h4_masked_fresh
+	JZ           h4_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Y4
 	VMOVUPS.Z    (AX), K1, Y5
 	VFMADD231PS  Y4, Y5, Y0
@@ -2378,11 +2483,11 @@ h4_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h4_tile
+	JNZ          h4_parttile
 	VZEROUPPER
 	RET
 
-h4_masked_fresh:
+h4_partwhole_fresh:
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Y1, K1, (AX)
@@ -2395,11 +2500,15 @@ h4_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h4_tile
+	JNZ     h4_parttile
 	VZEROUPPER
 	RET
 
 h5:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x08
+	JL   h5_part
+
 h5_tile:
 	MOVQ   a+24(FP), AX
 	MOVQ   stepA+32(FP), CX
@@ -2494,8 +2603,6 @@ h5_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x08
-	JL           h5_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h5_whole_scaled
@@ -2559,13 +2666,45 @@ h5_whole_fresh:
 	RET
 
 h5_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h5_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	VPXORD Y3, Y3, Y3
+	VPXORD Y4, Y4, Y4
+
+h5_partstep_one:
+	VMOVUPS.Z    (BX), K1, Y5
+	VBROADCASTSS (AX), Y6
+	VFMADD231PS  Y6, Y5, Y0
+	VBROADCASTSS 4(AX), Y6
+	VFMADD231PS  Y6, Y5, Y1
+	VBROADCASTSS 8(AX), Y6
+	VFMADD231PS  Y6, Y5, Y2
+	VBROADCASTSS 12(AX), Y6
+	VFMADD231PS  Y6, Y5, Y3
+	VBROADCASTSS 16(AX), Y6
+	VFMADD231PS  Y6, Y5, Y4
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h5_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h5_masked_scaled
+	JEQ          h5_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Y5
 	VMULPS       Y5, Y0, Y0
 	VMULPS       Y5, Y1, Y1
@@ -2573,10 +2712,10 @@ h5_part:
 	VMULPS       Y5, Y3, Y3
 	VMULPS       Y5, Y4, Y4
 
-h5_masked_scaled:
+h5_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h5_masked_fresh
+	JZ           h5_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Y5
 	VMOVUPS.Z    (AX), K1, Y6
 	VFMADD231PS  Y5, Y6, Y0
@@ -2602,11 +2741,11 @@ h5_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h5_tile
+	JNZ          h5_parttile
 	VZEROUPPER
 	RET
 
-h5_masked_fresh:
+h5_partwhole_fresh:
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Y1, K1, (AX)
@@ -2621,11 +2760,15 @@ h5_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h5_tile
+	JNZ     h5_parttile
 	VZEROUPPER
 	RET
 
 h6:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x08
+	JL   h6_part
+
 h6_tile:
 	MOVQ   a+24(FP), AX
 	MOVQ   stepA+32(FP), CX
@@ -2731,8 +2874,6 @@ h6_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x08
-	JL           h6_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h6_whole_scaled
@@ -2803,13 +2944,48 @@ h6_whole_fresh:
 	RET
 
 h6_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h6_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	VPXORD Y3, Y3, Y3
+	VPXORD Y4, Y4, Y4
+	VPXORD Y5, Y5, Y5
+
+h6_partstep_one:
+	VMOVUPS.Z    (BX), K1, Y6
+	VBROADCASTSS (AX), Y7
+	VFMADD231PS  Y7, Y6, Y0
+	VBROADCASTSS 4(AX), Y7
+	VFMADD231PS  Y7, Y6, Y1
+	VBROADCASTSS 8(AX), Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VBROADCASTSS 12(AX), Y7
+	VFMADD231PS  Y7, Y6, Y3
+	VBROADCASTSS 16(AX), Y7
+	VFMADD231PS  Y7, Y6, Y4
+	VBROADCASTSS 20(AX), Y7
+	VFMADD231PS  Y7, Y6, Y5
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h6_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h6_masked_scaled
+	JEQ          h6_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Y6
 	VMULPS       Y6, Y0, Y0
 	VMULPS       Y6, Y1, Y1
@@ -2818,10 +2994,10 @@ h6_part:
 	VMULPS       Y6, Y4, Y4
 	VMULPS       Y6, Y5, Y5
 
-h6_masked_scaled:
+h6_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h6_masked_fresh
+	JZ           h6_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Y6
 	VMOVUPS.Z    (AX), K1, Y7
 	VFMADD231PS  Y6, Y7, Y0
@@ -2851,11 +3027,11 @@ h6_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h6_tile
+	JNZ          h6_parttile
 	VZEROUPPER
 	RET
 
-h6_masked_fresh:
+h6_partwhole_fresh:
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Y1, K1, (AX)
@@ -2872,11 +3048,15 @@ h6_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h6_tile
+	JNZ     h6_parttile
 	VZEROUPPER
 	RET
 
 h7:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x08
+	JL   h7_part
+
 h7_tile:
 	MOVQ   a+24(FP), AX
 	MOVQ   stepA+32(FP), CX
@@ -2993,8 +3173,6 @@ h7_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x08
-	JL           h7_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h7_whole_scaled
@@ -3072,13 +3250,51 @@ h7_whole_fresh:
 	RET
 
 h7_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h7_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	VPXORD Y3, Y3, Y3
+	VPXORD Y4, Y4, Y4
+	VPXORD Y5, Y5, Y5
+	VPXORD Y6, Y6, Y6
+
+h7_partstep_one:
+	VMOVUPS.Z    (BX), K1, Y7
+	VBROADCASTSS (AX), Y8
+	VFMADD231PS  Y8, Y7, Y0
+	VBROADCASTSS 4(AX), Y8
+	VFMADD231PS  Y8, Y7, Y1
+	VBROADCASTSS 8(AX), Y8
+	VFMADD231PS  Y8, Y7, Y2
+	VBROADCASTSS 12(AX), Y8
+	VFMADD231PS  Y8, Y7, Y3
+	VBROADCASTSS 16(AX), Y8
+	VFMADD231PS  Y8, Y7, Y4
+	VBROADCASTSS 20(AX), Y8
+	VFMADD231PS  Y8, Y7, Y5
+	VBROADCASTSS 24(AX), Y8
+	VFMADD231PS  Y8, Y7, Y6
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h7_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h7_masked_scaled
+	JEQ          h7_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Y7
 	VMULPS       Y7, Y0, Y0
 	VMULPS       Y7, Y1, Y1
@@ -3088,10 +3304,10 @@ h7_part:
 	VMULPS       Y7, Y5, Y5
 	VMULPS       Y7, Y6, Y6
 
-h7_masked_scaled:
+h7_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h7_masked_fresh
+	JZ           h7_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Y7
 	VMOVUPS.Z    (AX), K1, Y8
 	VFMADD231PS  Y7, Y8, Y0
@@ -3125,11 +3341,11 @@ h7_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h7_tile
+	JNZ          h7_parttile
 	VZEROUPPER
 	RET
 
-h7_masked_fresh:
+h7_partwhole_fresh:
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Y1, K1, (AX)
@@ -3148,11 +3364,15 @@ h7_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h7_tile
+	JNZ     h7_parttile
 	VZEROUPPER
 	RET
 
 h8:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x08
+	JL   h8_part
+
 h8_tile:
 	MOVQ   a+24(FP), AX
 	MOVQ   stepA+32(FP), CX
@@ -3280,8 +3500,6 @@ h8_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x08
-	JL           h8_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h8_whole_scaled
@@ -3366,13 +3584,54 @@ h8_whole_fresh:
 	RET
 
 h8_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h8_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	VPXORD Y3, Y3, Y3
+	VPXORD Y4, Y4, Y4
+	VPXORD Y5, Y5, Y5
+	VPXORD Y6, Y6, Y6
+	VPXORD Y7, Y7, Y7
+
+h8_partstep_one:
+	VMOVUPS.Z    (BX), K1, Y8
+	VBROADCASTSS (AX), Y9
+	VFMADD231PS  Y9, Y8, Y0
+	VBROADCASTSS 4(AX), Y9
+	VFMADD231PS  Y9, Y8, Y1
+	VBROADCASTSS 8(AX), Y9
+	VFMADD231PS  Y9, Y8, Y2
+	VBROADCASTSS 12(AX), Y9
+	VFMADD231PS  Y9, Y8, Y3
+	VBROADCASTSS 16(AX), Y9
+	VFMADD231PS  Y9, Y8, Y4
+	VBROADCASTSS 20(AX), Y9
+	VFMADD231PS  Y9, Y8, Y5
+	VBROADCASTSS 24(AX), Y9
+	VFMADD231PS  Y9, Y8, Y6
+	VBROADCASTSS 28(AX), Y9
+	VFMADD231PS  Y9, Y8, Y7
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h8_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h8_masked_scaled
+	JEQ          h8_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Y8
 	VMULPS       Y8, Y0, Y0
 	VMULPS       Y8, Y1, Y1
@@ -3383,10 +3642,10 @@ h8_part:
 	VMULPS       Y8, Y6, Y6
 	VMULPS       Y8, Y7, Y7
 
-h8_masked_scaled:
+h8_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h8_masked_fresh
+	JZ           h8_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Y8
 	VMOVUPS.Z    (AX), K1, Y9
 	VFMADD231PS  Y8, Y9, Y0
@@ -3424,11 +3683,11 @@ h8_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h8_tile
+	JNZ          h8_parttile
 	VZEROUPPER
 	RET
 
-h8_masked_fresh:
+h8_partwhole_fresh:
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Y1, K1, (AX)
@@ -3449,11 +3708,15 @@ h8_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h8_tile
+	JNZ     h8_parttile
 	VZEROUPPER
 	RET
 
 h9:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x08
+	JL   h9_part
+
 h9_tile:
 	MOVQ   a+24(FP), AX
 	MOVQ   stepA+32(FP), CX
@@ -3592,8 +3855,6 @@ h9_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x08
-	JL           h9_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h9_whole_scaled
@@ -3685,13 +3946,57 @@ h9_whole_fresh:
 	RET
 
 h9_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h9_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	VPXORD Y3, Y3, Y3
+	VPXORD Y4, Y4, Y4
+	VPXORD Y5, Y5, Y5
+	VPXORD Y6, Y6, Y6
+	VPXORD Y7, Y7, Y7
+	VPXORD Y8, Y8, Y8
+
+h9_partstep_one:
+	VMOVUPS.Z    (BX), K1, Y9
+	VBROADCASTSS (AX), Y10
+	VFMADD231PS  Y10, Y9, Y0
+	VBROADCASTSS 4(AX), Y10
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS 8(AX), Y10
+	VFMADD231PS  Y10, Y9, Y2
+	VBROADCASTSS 12(AX), Y10
+	VFMADD231PS  Y10, Y9, Y3
+	VBROADCASTSS 16(AX), Y10
+	VFMADD231PS  Y10, Y9, Y4
+	VBROADCASTSS 20(AX), Y10
+	VFMADD231PS  Y10, Y9, Y5
+	VBROADCASTSS 24(AX), Y10
+	VFMADD231PS  Y10, Y9, Y6
+	VBROADCASTSS 28(AX), Y10
+	VFMADD231PS  Y10, Y9, Y7
+	VBROADCASTSS 32(AX), Y10
+	VFMADD231PS  Y10, Y9, Y8
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h9_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h9_masked_scaled
+	JEQ          h9_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Y9
 	VMULPS       Y9, Y0, Y0
 	VMULPS       Y9, Y1, Y1
@@ -3703,10 +4008,10 @@ h9_part:
 	VMULPS       Y9, Y7, Y7
 	VMULPS       Y9, Y8, Y8
 
-h9_masked_scaled:
+h9_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h9_masked_fresh
+	JZ           h9_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Y9
 	VMOVUPS.Z    (AX), K1, Y10
 	VFMADD231PS  Y9, Y10, Y0
@@ -3748,11 +4053,11 @@ h9_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h9_tile
+	JNZ          h9_parttile
 	VZEROUPPER
 	RET
 
-h9_masked_fresh:
+h9_partwhole_fresh:
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Y1, K1, (AX)
@@ -3775,11 +4080,15 @@ h9_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h9_tile
+	JNZ     h9_parttile
 	VZEROUPPER
 	RET
 
 h10:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x08
+	JL   h10_part
+
 h10_tile:
 	MOVQ   a+24(FP), AX
 	MOVQ   stepA+32(FP), CX
@@ -3929,8 +4238,6 @@ h10_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x08
-	JL           h10_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h10_whole_scaled
@@ -4029,13 +4336,60 @@ h10_whole_fresh:
 	RET
 
 h10_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h10_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	VPXORD Y3, Y3, Y3
+	VPXORD Y4, Y4, Y4
+	VPXORD Y5, Y5, Y5
+	VPXORD Y6, Y6, Y6
+	VPXORD Y7, Y7, Y7
+	VPXORD Y8, Y8, Y8
+	VPXORD Y9, Y9, Y9
+
+h10_partstep_one:
+	VMOVUPS.Z    (BX), K1, Y10
+	VBROADCASTSS (AX), Y11
+	VFMADD231PS  Y11, Y10, Y0
+	VBROADCASTSS 4(AX), Y11
+	VFMADD231PS  Y11, Y10, Y1
+	VBROADCASTSS 8(AX), Y11
+	VFMADD231PS  Y11, Y10, Y2
+	VBROADCASTSS 12(AX), Y11
+	VFMADD231PS  Y11, Y10, Y3
+	VBROADCASTSS 16(AX), Y11
+	VFMADD231PS  Y11, Y10, Y4
+	VBROADCASTSS 20(AX), Y11
+	VFMADD231PS  Y11, Y10, Y5
+	VBROADCASTSS 24(AX), Y11
+	VFMADD231PS  Y11, Y10, Y6
+	VBROADCASTSS 28(AX), Y11
+	VFMADD231PS  Y11, Y10, Y7
+	VBROADCASTSS 32(AX), Y11
+	VFMADD231PS  Y11, Y10, Y8
+	VBROADCASTSS 36(AX), Y11
+	VFMADD231PS  Y11, Y10, Y9
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h10_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h10_masked_scaled
+	JEQ          h10_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Y10
 	VMULPS       Y10, Y0, Y0
 	VMULPS       Y10, Y1, Y1
@@ -4048,10 +4402,10 @@ h10_part:
 	VMULPS       Y10, Y8, Y8
 	VMULPS       Y10, Y9, Y9
 
-h10_masked_scaled:
+h10_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h10_masked_fresh
+	JZ           h10_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Y10
 	VMOVUPS.Z    (AX), K1, Y11
 	VFMADD231PS  Y10, Y11, Y0
@@ -4097,11 +4451,11 @@ h10_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h10_tile
+	JNZ          h10_parttile
 	VZEROUPPER
 	RET
 
-h10_masked_fresh:
+h10_partwhole_fresh:
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Y1, K1, (AX)
@@ -4126,11 +4480,15 @@ h10_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h10_tile
+	JNZ     h10_parttile
 	VZEROUPPER
 	RET
 
 h11:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x08
+	JL   h11_part
+
 h11_tile:
 	MOVQ   a+24(FP), AX
 	MOVQ   stepA+32(FP), CX
@@ -4291,8 +4649,6 @@ h11_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x08
-	JL           h11_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h11_whole_scaled
@@ -4398,13 +4754,63 @@ h11_whole_fresh:
 	RET
 
 h11_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h11_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	VPXORD Y3, Y3, Y3
+	VPXORD Y4, Y4, Y4
+	VPXORD Y5, Y5, Y5
+	VPXORD Y6, Y6, Y6
+	VPXORD Y7, Y7, Y7
+	VPXORD Y8, Y8, Y8
+	VPXORD Y9, Y9, Y9
+	VPXORD Y10, Y10, Y10
+
+h11_partstep_one:
+	VMOVUPS.Z    (BX), K1, Y11
+	VBROADCASTSS (AX), Y12
+	VFMADD231PS  Y12, Y11, Y0
+	VBROADCASTSS 4(AX), Y12
+	VFMADD231PS  Y12, Y11, Y1
+	VBROADCASTSS 8(AX), Y12
+	VFMADD231PS  Y12, Y11, Y2
+	VBROADCASTSS 12(AX), Y12
+	VFMADD231PS  Y12, Y11, Y3
+	VBROADCASTSS 16(AX), Y12
+	VFMADD231PS  Y12, Y11, Y4
+	VBROADCASTSS 20(AX), Y12
+	VFMADD231PS  Y12, Y11, Y5
+	VBROADCASTSS 24(AX), Y12
+	VFMADD231PS  Y12, Y11, Y6
+	VBROADCASTSS 28(AX), Y12
+	VFMADD231PS  Y12, Y11, Y7
+	VBROADCASTSS 32(AX), Y12
+	VFMADD231PS  Y12, Y11, Y8
+	VBROADCASTSS 36(AX), Y12
+	VFMADD231PS  Y12, Y11, Y9
+	VBROADCASTSS 40(AX), Y12
+	VFMADD231PS  Y12, Y11, Y10
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h11_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h11_masked_scaled
+	JEQ          h11_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Y11
 	VMULPS       Y11, Y0, Y0
 	VMULPS       Y11, Y1, Y1
@@ -4418,10 +4824,10 @@ h11_part:
 	VMULPS       Y11, Y9, Y9
 	VMULPS       Y11, Y10, Y10
 
-h11_masked_scaled:
+h11_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h11_masked_fresh
+	JZ           h11_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Y11
 	VMOVUPS.Z    (AX), K1, Y12
 	VFMADD231PS  Y11, Y12, Y0
@@ -4471,11 +4877,11 @@ h11_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h11_tile
+	JNZ          h11_parttile
 	VZEROUPPER
 	RET
 
-h11_masked_fresh:
+h11_partwhole_fresh:
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Y1, K1, (AX)
@@ -4502,11 +4908,15 @@ h11_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h11_tile
+	JNZ     h11_parttile
 	VZEROUPPER
 	RET
 
 h12:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x08
+	JL   h12_part
+
 h12_tile:
 	MOVQ   a+24(FP), AX
 	MOVQ   stepA+32(FP), CX
@@ -4678,8 +5088,6 @@ h12_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x08
-	JL           h12_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h12_whole_scaled
@@ -4792,13 +5200,66 @@ h12_whole_fresh:
 	RET
 
 h12_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h12_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	VPXORD Y3, Y3, Y3
+	VPXORD Y4, Y4, Y4
+	VPXORD Y5, Y5, Y5
+	VPXORD Y6, Y6, Y6
+	VPXORD Y7, Y7, Y7
+	VPXORD Y8, Y8, Y8
+	VPXORD Y9, Y9, Y9
+	VPXORD Y10, Y10, Y10
+	VPXORD Y11, Y11, Y11
+
+h12_partstep_one:
+	VMOVUPS.Z    (BX), K1, Y12
+	VBROADCASTSS (AX), Y13
+	VFMADD231PS  Y13, Y12, Y0
+	VBROADCASTSS 4(AX), Y13
+	VFMADD231PS  Y13, Y12, Y1
+	VBROADCASTSS 8(AX), Y13
+	VFMADD231PS  Y13, Y12, Y2
+	VBROADCASTSS 12(AX), Y13
+	VFMADD231PS  Y13, Y12, Y3
+	VBROADCASTSS 16(AX), Y13
+	VFMADD231PS  Y13, Y12, Y4
+	VBROADCASTSS 20(AX), Y13
+	VFMADD231PS  Y13, Y12, Y5
+	VBROADCASTSS 24(AX), Y13
+	VFMADD231PS  Y13, Y12, Y6
+	VBROADCASTSS 28(AX), Y13
+	VFMADD231PS  Y13, Y12, Y7
+	VBROADCASTSS 32(AX), Y13
+	VFMADD231PS  Y13, Y12, Y8
+	VBROADCASTSS 36(AX), Y13
+	VFMADD231PS  Y13, Y12, Y9
+	VBROADCASTSS 40(AX), Y13
+	VFMADD231PS  Y13, Y12, Y10
+	VBROADCASTSS 44(AX), Y13
+	VFMADD231PS  Y13, Y12, Y11
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h12_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h12_masked_scaled
+	JEQ          h12_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Y12
 	VMULPS       Y12, Y0, Y0
 	VMULPS       Y12, Y1, Y1
@@ -4813,10 +5274,10 @@ h12_part:
 	VMULPS       Y12, Y10, Y10
 	VMULPS       Y12, Y11, Y11
 
-h12_masked_scaled:
+h12_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h12_masked_fresh
+	JZ           h12_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Y12
 	VMOVUPS.Z    (AX), K1, Y13
 	VFMADD231PS  Y12, Y13, Y0
@@ -4870,11 +5331,11 @@ h12_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h12_tile
+	JNZ          h12_parttile
 	VZEROUPPER
 	RET
 
-h12_masked_fresh:
+h12_partwhole_fresh:
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Y1, K1, (AX)
@@ -4903,7 +5364,7 @@ h12_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h12_tile
+	JNZ     h12_parttile
 	VZEROUPPER
 	RET
 
@@ -4933,6 +5394,9 @@ TEXT ·tile8RowsAVX512(SB), NOSPLIT, $0-96
 	JEQ  h3
 	CMPQ AX, $0x02
 	JEQ  h2
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x08
+	JL   h1_part
 
 h1_tile:
 	MOVQ   stepA+32(FP), AX
@@ -4982,8 +5446,6 @@ h1_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x08
-	JL           h1_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h1_whole_scaled
@@ -5019,20 +5481,41 @@ h1_whole_fresh:
 	RET
 
 h1_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h1_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), AX
+	MOVQ   k+16(FP), AX
+	MOVQ   b+48(FP), DX
+	MOVQ   stepB+56(FP), BX
+	VPXORD Y0, Y0, Y0
+
+h1_partstep_one:
+	VMOVUPS.Z    (DX), K1, Y1
+	VBROADCASTSS (CX), Y2
+	VFMADD231PS  Y2, Y1, Y0
+	ADDQ         BX, DX
+	ADDQ         $0x04, CX
+	DECQ         AX
+	JNZ          h1_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h1_masked_scaled
+	JEQ          h1_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Y1
 	VMULPS       Y1, Y0, Y0
 
-h1_masked_scaled:
+h1_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h1_masked_fresh
+	JZ           h1_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Y1
 	VMOVUPS.Z    (AX), K1, Y2
 	VFMADD231PS  Y1, Y2, Y0
@@ -5042,22 +5525,26 @@ h1_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h1_tile
+	JNZ          h1_parttile
 	VZEROUPPER
 	RET
 
-h1_masked_fresh:
+h1_partwhole_fresh:
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
 	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h1_tile
+	JNZ     h1_parttile
 	VZEROUPPER
 	RET
 
 h2:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x08
+	JL   h2_part
+
 h2_tile:
 	MOVQ   stepA+32(FP), AX
 	MOVQ   a+24(FP), CX
@@ -5117,8 +5604,6 @@ h2_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x08
-	JL           h2_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h2_whole_scaled
@@ -5161,21 +5646,45 @@ h2_whole_fresh:
 	RET
 
 h2_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h2_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+
+h2_partstep_one:
+	VMOVUPS.Z    (BX), K1, Y2
+	VBROADCASTSS (CX), Y3
+	VFMADD231PS  Y3, Y2, Y0
+	VBROADCASTSS (CX)(AX*1), Y3
+	VFMADD231PS  Y3, Y2, Y1
+	ADDQ         SI, BX
+	ADDQ         $0x04, CX
+	DECQ         DX
+	JNZ          h2_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h2_masked_scaled
+	JEQ          h2_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Y2
 	VMULPS       Y2, Y0, Y0
 	VMULPS       Y2, Y1, Y1
 
-h2_masked_scaled:
+h2_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h2_masked_fresh
+	JZ           h2_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Y2
 	VMOVUPS.Z    (AX), K1, Y3
 	VFMADD231PS  Y2, Y3, Y0
@@ -5189,11 +5698,11 @@ h2_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h2_tile
+	JNZ          h2_parttile
 	VZEROUPPER
 	RET
 
-h2_masked_fresh:
+h2_partwhole_fresh:
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Y1, K1, (AX)
@@ -5202,11 +5711,15 @@ h2_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h2_tile
+	JNZ     h2_parttile
 	VZEROUPPER
 	RET
 
 h3:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x08
+	JL   h3_part
+
 h3_tile:
 	MOVQ   stepA+32(FP), AX
 	MOVQ   a+24(FP), CX
@@ -5277,8 +5790,6 @@ h3_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x08
-	JL           h3_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h3_whole_scaled
@@ -5328,22 +5839,49 @@ h3_whole_fresh:
 	RET
 
 h3_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h3_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+
+h3_partstep_one:
+	VMOVUPS.Z    (BX), K1, Y3
+	VBROADCASTSS (CX), Y4
+	VFMADD231PS  Y4, Y3, Y0
+	VBROADCASTSS (CX)(AX*1), Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VBROADCASTSS (CX)(AX*2), Y4
+	VFMADD231PS  Y4, Y3, Y2
+	ADDQ         SI, BX
+	ADDQ         $0x04, CX
+	DECQ         DX
+	JNZ          h3_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h3_masked_scaled
+	JEQ          h3_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Y3
 	VMULPS       Y3, Y0, Y0
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
 
-h3_masked_scaled:
+h3_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h3_masked_fresh
+	JZ           h3_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Y3
 	VMOVUPS.Z    (AX), K1, Y4
 	VFMADD231PS  Y3, Y4, Y0
@@ -5361,11 +5899,11 @@ h3_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h3_tile
+	JNZ          h3_parttile
 	VZEROUPPER
 	RET
 
-h3_masked_fresh:
+h3_partwhole_fresh:
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Y1, K1, (AX)
@@ -5376,11 +5914,15 @@ h3_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h3_tile
+	JNZ     h3_parttile
 	VZEROUPPER
 	RET
 
 h4:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x08
+	JL   h4_part
+
 h4_tile:
 	MOVQ   stepA+32(FP), AX
 	MOVQ   a+24(FP), CX
@@ -5465,8 +6007,6 @@ h4_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x08
-	JL           h4_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h4_whole_scaled
@@ -5523,23 +6063,55 @@ h4_whole_fresh:
 	RET
 
 h4_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h4_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	LEAQ   (CX)(DX*1), DX
+	MOVQ   k+16(FP), BX
+	MOVQ   b+48(FP), SI
+	MOVQ   stepB+56(FP), DI
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	VPXORD Y3, Y3, Y3
+
+h4_partstep_one:
+	VMOVUPS.Z    (SI), K1, Y4
+	VBROADCASTSS (CX), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VBROADCASTSS (CX)(AX*1), Y5
+	VFMADD231PS  Y5, Y4, Y1
+	VBROADCASTSS (CX)(AX*2), Y5
+	VFMADD231PS  Y5, Y4, Y2
+	VBROADCASTSS (DX), Y5
+	VFMADD231PS  Y5, Y4, Y3
+	ADDQ         DI, SI
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, DX
+	DECQ         BX
+	JNZ          h4_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h4_masked_scaled
+	JEQ          h4_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Y4
 	VMULPS       Y4, Y0, Y0
 	VMULPS       Y4, Y1, Y1
 	VMULPS       Y4, Y2, Y2
 	VMULPS       Y4, Y3, Y3
 
-h4_masked_scaled:
+h4_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h4_masked_fresh
+	JZ           h4_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Y4
 	VMOVUPS.Z    (AX), K1, Y5
 	VFMADD231PS  Y4, Y5, Y0
@@ -5561,11 +6133,11 @@ h4_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h4_tile
+	JNZ          h4_parttile
 	VZEROUPPER
 	RET
 
-h4_masked_fresh:
+h4_partwhole_fresh:
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Y1, K1, (AX)
@@ -5578,11 +6150,15 @@ h4_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h4_tile
+	JNZ     h4_parttile
 	VZEROUPPER
 	RET
 
 h5:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x08
+	JL   h5_part
+
 h5_tile:
 	MOVQ   stepA+32(FP), AX
 	MOVQ   a+24(FP), CX
@@ -5678,8 +6254,6 @@ h5_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x08
-	JL           h5_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h5_whole_scaled
@@ -5743,13 +6317,48 @@ h5_whole_fresh:
 	RET
 
 h5_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h5_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	LEAQ   (CX)(DX*1), DX
+	MOVQ   k+16(FP), BX
+	MOVQ   b+48(FP), SI
+	MOVQ   stepB+56(FP), DI
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	VPXORD Y3, Y3, Y3
+	VPXORD Y4, Y4, Y4
+
+h5_partstep_one:
+	VMOVUPS.Z    (SI), K1, Y5
+	VBROADCASTSS (CX), Y6
+	VFMADD231PS  Y6, Y5, Y0
+	VBROADCASTSS (CX)(AX*1), Y6
+	VFMADD231PS  Y6, Y5, Y1
+	VBROADCASTSS (CX)(AX*2), Y6
+	VFMADD231PS  Y6, Y5, Y2
+	VBROADCASTSS (DX), Y6
+	VFMADD231PS  Y6, Y5, Y3
+	VBROADCASTSS (DX)(AX*1), Y6
+	VFMADD231PS  Y6, Y5, Y4
+	ADDQ         DI, SI
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, DX
+	DECQ         BX
+	JNZ          h5_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h5_masked_scaled
+	JEQ          h5_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Y5
 	VMULPS       Y5, Y0, Y0
 	VMULPS       Y5, Y1, Y1
@@ -5757,10 +6366,10 @@ h5_part:
 	VMULPS       Y5, Y3, Y3
 	VMULPS       Y5, Y4, Y4
 
-h5_masked_scaled:
+h5_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h5_masked_fresh
+	JZ           h5_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Y5
 	VMOVUPS.Z    (AX), K1, Y6
 	VFMADD231PS  Y5, Y6, Y0
@@ -5786,11 +6395,11 @@ h5_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h5_tile
+	JNZ          h5_parttile
 	VZEROUPPER
 	RET
 
-h5_masked_fresh:
+h5_partwhole_fresh:
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Y1, K1, (AX)
@@ -5805,11 +6414,15 @@ h5_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h5_tile
+	JNZ     h5_parttile
 	VZEROUPPER
 	RET
 
 h6:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x08
+	JL   h6_part
+
 h6_tile:
 	MOVQ   stepA+32(FP), AX
 	MOVQ   a+24(FP), CX
@@ -5916,8 +6529,6 @@ h6_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x08
-	JL           h6_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h6_whole_scaled
@@ -5988,13 +6599,51 @@ h6_whole_fresh:
 	RET
 
 h6_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h6_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	LEAQ   (CX)(DX*1), DX
+	MOVQ   k+16(FP), BX
+	MOVQ   b+48(FP), SI
+	MOVQ   stepB+56(FP), DI
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	VPXORD Y3, Y3, Y3
+	VPXORD Y4, Y4, Y4
+	VPXORD Y5, Y5, Y5
+
+h6_partstep_one:
+	VMOVUPS.Z    (SI), K1, Y6
+	VBROADCASTSS (CX), Y7
+	VFMADD231PS  Y7, Y6, Y0
+	VBROADCASTSS (CX)(AX*1), Y7
+	VFMADD231PS  Y7, Y6, Y1
+	VBROADCASTSS (CX)(AX*2), Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VBROADCASTSS (DX), Y7
+	VFMADD231PS  Y7, Y6, Y3
+	VBROADCASTSS (DX)(AX*1), Y7
+	VFMADD231PS  Y7, Y6, Y4
+	VBROADCASTSS (DX)(AX*2), Y7
+	VFMADD231PS  Y7, Y6, Y5
+	ADDQ         DI, SI
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, DX
+	DECQ         BX
+	JNZ          h6_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h6_masked_scaled
+	JEQ          h6_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Y6
 	VMULPS       Y6, Y0, Y0
 	VMULPS       Y6, Y1, Y1
@@ -6003,10 +6652,10 @@ h6_part:
 	VMULPS       Y6, Y4, Y4
 	VMULPS       Y6, Y5, Y5
 
-h6_masked_scaled:
+h6_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h6_masked_fresh
+	JZ           h6_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Y6
 	VMOVUPS.Z    (AX), K1, Y7
 	VFMADD231PS  Y6, Y7, Y0
@@ -6036,11 +6685,11 @@ h6_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h6_tile
+	JNZ          h6_parttile
 	VZEROUPPER
 	RET
 
-h6_masked_fresh:
+h6_partwhole_fresh:
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Y1, K1, (AX)
@@ -6057,11 +6706,15 @@ h6_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h6_tile
+	JNZ     h6_parttile
 	VZEROUPPER
 	RET
 
 h7:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x08
+	JL   h7_part
+
 h7_tile:
 	MOVQ   stepA+32(FP), AX
 	MOVQ   a+24(FP), CX
@@ -6182,8 +6835,6 @@ h7_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x08
-	JL           h7_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h7_whole_scaled
@@ -6261,13 +6912,56 @@ h7_whole_fresh:
 	RET
 
 h7_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h7_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	LEAQ   (CX)(DX*1), BX
+	LEAQ   (BX)(DX*1), DX
+	MOVQ   k+16(FP), SI
+	MOVQ   b+48(FP), DI
+	MOVQ   stepB+56(FP), R8
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	VPXORD Y3, Y3, Y3
+	VPXORD Y4, Y4, Y4
+	VPXORD Y5, Y5, Y5
+	VPXORD Y6, Y6, Y6
+
+h7_partstep_one:
+	VMOVUPS.Z    (DI), K1, Y7
+	VBROADCASTSS (CX), Y8
+	VFMADD231PS  Y8, Y7, Y0
+	VBROADCASTSS (CX)(AX*1), Y8
+	VFMADD231PS  Y8, Y7, Y1
+	VBROADCASTSS (CX)(AX*2), Y8
+	VFMADD231PS  Y8, Y7, Y2
+	VBROADCASTSS (BX), Y8
+	VFMADD231PS  Y8, Y7, Y3
+	VBROADCASTSS (BX)(AX*1), Y8
+	VFMADD231PS  Y8, Y7, Y4
+	VBROADCASTSS (BX)(AX*2), Y8
+	VFMADD231PS  Y8, Y7, Y5
+	VBROADCASTSS (DX), Y8
+	VFMADD231PS  Y8, Y7, Y6
+	ADDQ         R8, DI
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, DX
+	DECQ         SI
+	JNZ          h7_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h7_masked_scaled
+	JEQ          h7_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Y7
 	VMULPS       Y7, Y0, Y0
 	VMULPS       Y7, Y1, Y1
@@ -6277,10 +6971,10 @@ h7_part:
 	VMULPS       Y7, Y5, Y5
 	VMULPS       Y7, Y6, Y6
 
-h7_masked_scaled:
+h7_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h7_masked_fresh
+	JZ           h7_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Y7
 	VMOVUPS.Z    (AX), K1, Y8
 	VFMADD231PS  Y7, Y8, Y0
@@ -6314,11 +7008,11 @@ h7_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h7_tile
+	JNZ          h7_parttile
 	VZEROUPPER
 	RET
 
-h7_masked_fresh:
+h7_partwhole_fresh:
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Y1, K1, (AX)
@@ -6337,11 +7031,15 @@ h7_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h7_tile
+	JNZ     h7_parttile
 	VZEROUPPER
 	RET
 
 h8:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x08
+	JL   h8_part
+
 h8_tile:
 	MOVQ   stepA+32(FP), AX
 	MOVQ   a+24(FP), CX
@@ -6473,8 +7171,6 @@ h8_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x08
-	JL           h8_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h8_whole_scaled
@@ -6559,13 +7255,59 @@ h8_whole_fresh:
 	RET
 
 h8_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h8_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	LEAQ   (CX)(DX*1), BX
+	LEAQ   (BX)(DX*1), DX
+	MOVQ   k+16(FP), SI
+	MOVQ   b+48(FP), DI
+	MOVQ   stepB+56(FP), R8
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	VPXORD Y3, Y3, Y3
+	VPXORD Y4, Y4, Y4
+	VPXORD Y5, Y5, Y5
+	VPXORD Y6, Y6, Y6
+	VPXORD Y7, Y7, Y7
+
+h8_partstep_one:
+	VMOVUPS.Z    (DI), K1, Y8
+	VBROADCASTSS (CX), Y9
+	VFMADD231PS  Y9, Y8, Y0
+	VBROADCASTSS (CX)(AX*1), Y9
+	VFMADD231PS  Y9, Y8, Y1
+	VBROADCASTSS (CX)(AX*2), Y9
+	VFMADD231PS  Y9, Y8, Y2
+	VBROADCASTSS (BX), Y9
+	VFMADD231PS  Y9, Y8, Y3
+	VBROADCASTSS (BX)(AX*1), Y9
+	VFMADD231PS  Y9, Y8, Y4
+	VBROADCASTSS (BX)(AX*2), Y9
+	VFMADD231PS  Y9, Y8, Y5
+	VBROADCASTSS (DX), Y9
+	VFMADD231PS  Y9, Y8, Y6
+	VBROADCASTSS (DX)(AX*1), Y9
+	VFMADD231PS  Y9, Y8, Y7
+	ADDQ         R8, DI
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, DX
+	DECQ         SI
+	JNZ          h8_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h8_masked_scaled
+	JEQ          h8_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Y8
 	VMULPS       Y8, Y0, Y0
 	VMULPS       Y8, Y1, Y1
@@ -6576,10 +7318,10 @@ h8_part:
 	VMULPS       Y8, Y6, Y6
 	VMULPS       Y8, Y7, Y7
 
-h8_masked_scaled:
+h8_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h8_masked_fresh
+	JZ           h8_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Y8
 	VMOVUPS.Z    (AX), K1, Y9
 	VFMADD231PS  Y8, Y9, Y0
@@ -6617,11 +7359,11 @@ h8_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h8_tile
+	JNZ          h8_parttile
 	VZEROUPPER
 	RET
 
-h8_masked_fresh:
+h8_partwhole_fresh:
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Y1, K1, (AX)
@@ -6642,11 +7384,15 @@ h8_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h8_tile
+	JNZ     h8_parttile
 	VZEROUPPER
 	RET
 
 h9:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x08
+	JL   h9_part
+
 h9_tile:
 	MOVQ   stepA+32(FP), AX
 	MOVQ   a+24(FP), CX
@@ -6789,8 +7535,6 @@ h9_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x08
-	JL           h9_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h9_whole_scaled
@@ -6882,13 +7626,62 @@ h9_whole_fresh:
 	RET
 
 h9_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h9_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	LEAQ   (CX)(DX*1), BX
+	LEAQ   (BX)(DX*1), DX
+	MOVQ   k+16(FP), SI
+	MOVQ   b+48(FP), DI
+	MOVQ   stepB+56(FP), R8
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	VPXORD Y3, Y3, Y3
+	VPXORD Y4, Y4, Y4
+	VPXORD Y5, Y5, Y5
+	VPXORD Y6, Y6, Y6
+	VPXORD Y7, Y7, Y7
+	VPXORD Y8, Y8, Y8
+
+h9_partstep_one:
+	VMOVUPS.Z    (DI), K1, Y9
+	VBROADCASTSS (CX), Y10
+	VFMADD231PS  Y10, Y9, Y0
+	VBROADCASTSS (CX)(AX*1), Y10
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS (CX)(AX*2), Y10
+	VFMADD231PS  Y10, Y9, Y2
+	VBROADCASTSS (BX), Y10
+	VFMADD231PS  Y10, Y9, Y3
+	VBROADCASTSS (BX)(AX*1), Y10
+	VFMADD231PS  Y10, Y9, Y4
+	VBROADCASTSS (BX)(AX*2), Y10
+	VFMADD231PS  Y10, Y9, Y5
+	VBROADCASTSS (DX), Y10
+	VFMADD231PS  Y10, Y9, Y6
+	VBROADCASTSS (DX)(AX*1), Y10
+	VFMADD231PS  Y10, Y9, Y7
+	VBROADCASTSS (DX)(AX*2), Y10
+	VFMADD231PS  Y10, Y9, Y8
+	ADDQ         R8, DI
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, DX
+	DECQ         SI
+	JNZ          h9_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h9_masked_scaled
+	JEQ          h9_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Y9
 	VMULPS       Y9, Y0, Y0
 	VMULPS       Y9, Y1, Y1
@@ -6900,10 +7693,10 @@ h9_part:
 	VMULPS       Y9, Y7, Y7
 	VMULPS       Y9, Y8, Y8
 
-h9_masked_scaled:
+h9_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h9_masked_fresh
+	JZ           h9_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Y9
 	VMOVUPS.Z    (AX), K1, Y10
 	VFMADD231PS  Y9, Y10, Y0
@@ -6945,11 +7738,11 @@ h9_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h9_tile
+	JNZ          h9_parttile
 	VZEROUPPER
 	RET
 
-h9_masked_fresh:
+h9_partwhole_fresh:
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Y1, K1, (AX)
@@ -6972,11 +7765,15 @@ h9_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h9_tile
+	JNZ     h9_parttile
 	VZEROUPPER
 	RET
 
 h10:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x08
+	JL   h10_part
+
 h10_tile:
 	MOVQ   stepA+32(FP), AX
 	MOVQ   a+24(FP), CX
@@ -7133,8 +7930,6 @@ h10_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x08
-	JL           h10_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h10_whole_scaled
@@ -7233,13 +8028,67 @@ h10_whole_fresh:
 	RET
 
 h10_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h10_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	LEAQ   (CX)(DX*1), BX
+	LEAQ   (BX)(DX*1), SI
+	LEAQ   (SI)(DX*1), DX
+	MOVQ   k+16(FP), DI
+	MOVQ   b+48(FP), R8
+	MOVQ   stepB+56(FP), R9
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	VPXORD Y3, Y3, Y3
+	VPXORD Y4, Y4, Y4
+	VPXORD Y5, Y5, Y5
+	VPXORD Y6, Y6, Y6
+	VPXORD Y7, Y7, Y7
+	VPXORD Y8, Y8, Y8
+	VPXORD Y9, Y9, Y9
+
+h10_partstep_one:
+	VMOVUPS.Z    (R8), K1, Y10
+	VBROADCASTSS (CX), Y11
+	VFMADD231PS  Y11, Y10, Y0
+	VBROADCASTSS (CX)(AX*1), Y11
+	VFMADD231PS  Y11, Y10, Y1
+	VBROADCASTSS (CX)(AX*2), Y11
+	VFMADD231PS  Y11, Y10, Y2
+	VBROADCASTSS (BX), Y11
+	VFMADD231PS  Y11, Y10, Y3
+	VBROADCASTSS (BX)(AX*1), Y11
+	VFMADD231PS  Y11, Y10, Y4
+	VBROADCASTSS (BX)(AX*2), Y11
+	VFMADD231PS  Y11, Y10, Y5
+	VBROADCASTSS (SI), Y11
+	VFMADD231PS  Y11, Y10, Y6
+	VBROADCASTSS (SI)(AX*1), Y11
+	VFMADD231PS  Y11, Y10, Y7
+	VBROADCASTSS (SI)(AX*2), Y11
+	VFMADD231PS  Y11, Y10, Y8
+	VBROADCASTSS (DX), Y11
+	VFMADD231PS  Y11, Y10, Y9
+	ADDQ         R9, R8
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	ADDQ         $0x04, DX
+	DECQ         DI
+	JNZ          h10_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h10_masked_scaled
+	JEQ          h10_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Y10
 	VMULPS       Y10, Y0, Y0
 	VMULPS       Y10, Y1, Y1
@@ -7252,10 +8101,10 @@ h10_part:
 	VMULPS       Y10, Y8, Y8
 	VMULPS       Y10, Y9, Y9
 
-h10_masked_scaled:
+h10_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h10_masked_fresh
+	JZ           h10_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Y10
 	VMOVUPS.Z    (AX), K1, Y11
 	VFMADD231PS  Y10, Y11, Y0
@@ -7301,11 +8150,11 @@ h10_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h10_tile
+	JNZ          h10_parttile
 	VZEROUPPER
 	RET
 
-h10_masked_fresh:
+h10_partwhole_fresh:
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Y1, K1, (AX)
@@ -7330,11 +8179,15 @@ h10_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h10_tile
+	JNZ     h10_parttile
 	VZEROUPPER
 	RET
 
 h11:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x08
+	JL   h11_part
+
 h11_tile:
 	MOVQ   stepA+32(FP), AX
 	MOVQ   a+24(FP), CX
@@ -7502,8 +8355,6 @@ h11_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x08
-	JL           h11_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h11_whole_scaled
@@ -7609,13 +8460,70 @@ h11_whole_fresh:
 	RET
 
 h11_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h11_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	LEAQ   (CX)(DX*1), BX
+	LEAQ   (BX)(DX*1), SI
+	LEAQ   (SI)(DX*1), DX
+	MOVQ   k+16(FP), DI
+	MOVQ   b+48(FP), R8
+	MOVQ   stepB+56(FP), R9
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	VPXORD Y3, Y3, Y3
+	VPXORD Y4, Y4, Y4
+	VPXORD Y5, Y5, Y5
+	VPXORD Y6, Y6, Y6
+	VPXORD Y7, Y7, Y7
+	VPXORD Y8, Y8, Y8
+	VPXORD Y9, Y9, Y9
+	VPXORD Y10, Y10, Y10
+
+h11_partstep_one:
+	VMOVUPS.Z    (R8), K1, Y11
+	VBROADCASTSS (CX), Y12
+	VFMADD231PS  Y12, Y11, Y0
+	VBROADCASTSS (CX)(AX*1), Y12
+	VFMADD231PS  Y12, Y11, Y1
+	VBROADCASTSS (CX)(AX*2), Y12
+	VFMADD231PS  Y12, Y11, Y2
+	VBROADCASTSS (BX), Y12
+	VFMADD231PS  Y12, Y11, Y3
+	VBROADCASTSS (BX)(AX*1), Y12
+	VFMADD231PS  Y12, Y11, Y4
+	VBROADCASTSS (BX)(AX*2), Y12
+	VFMADD231PS  Y12, Y11, Y5
+	VBROADCASTSS (SI), Y12
+	VFMADD231PS  Y12, Y11, Y6
+	VBROADCASTSS (SI)(AX*1), Y12
+	VFMADD231PS  Y12, Y11, Y7
+	VBROADCASTSS (SI)(AX*2), Y12
+	VFMADD231PS  Y12, Y11, Y8
+	VBROADCASTSS (DX), Y12
+	VFMADD231PS  Y12, Y11, Y9
+	VBROADCASTSS (DX)(AX*1), Y12
+	VFMADD231PS  Y12, Y11, Y10
+	ADDQ         R9, R8
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	ADDQ         $0x04, DX
+	DECQ         DI
+	JNZ          h11_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h11_masked_scaled
+	JEQ          h11_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Y11
 	VMULPS       Y11, Y0, Y0
 	VMULPS       Y11, Y1, Y1
@@ -7629,10 +8537,10 @@ h11_part:
 	VMULPS       Y11, Y9, Y9
 	VMULPS       Y11, Y10, Y10
 
-h11_masked_scaled:
+h11_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h11_masked_fresh
+	JZ           h11_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Y11
 	VMOVUPS.Z    (AX), K1, Y12
 	VFMADD231PS  Y11, Y12, Y0
@@ -7682,11 +8590,11 @@ h11_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h11_tile
+	JNZ          h11_parttile
 	VZEROUPPER
 	RET
 
-h11_masked_fresh:
+h11_partwhole_fresh:
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Y1, K1, (AX)
@@ -7713,11 +8621,15 @@ h11_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h11_tile
+	JNZ     h11_parttile
 	VZEROUPPER
 	RET
 
 h12:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x08
+	JL   h12_part
+
 h12_tile:
 	MOVQ   stepA+32(FP), AX
 	MOVQ   a+24(FP), CX
@@ -7896,8 +8808,6 @@ h12_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x08
-	JL           h12_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h12_whole_scaled
@@ -8010,13 +8920,73 @@ h12_whole_fresh:
 	RET
 
 h12_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h12_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	LEAQ   (CX)(DX*1), BX
+	LEAQ   (BX)(DX*1), SI
+	LEAQ   (SI)(DX*1), DX
+	MOVQ   k+16(FP), DI
+	MOVQ   b+48(FP), R8
+	MOVQ   stepB+56(FP), R9
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	VPXORD Y3, Y3, Y3
+	VPXORD Y4, Y4, Y4
+	VPXORD Y5, Y5, Y5
+	VPXORD Y6, Y6, Y6
+	VPXORD Y7, Y7, Y7
+	VPXORD Y8, Y8, Y8
+	VPXORD Y9, Y9, Y9
+	VPXORD Y10, Y10, Y10
+	VPXORD Y11, Y11, Y11
+
+h12_partstep_one:
+	VMOVUPS.Z    (R8), K1, Y12
+	VBROADCASTSS (CX), Y13
+	VFMADD231PS  Y13, Y12, Y0
+	VBROADCASTSS (CX)(AX*1), Y13
+	VFMADD231PS  Y13, Y12, Y1
+	VBROADCASTSS (CX)(AX*2), Y13
+	VFMADD231PS  Y13, Y12, Y2
+	VBROADCASTSS (BX), Y13
+	VFMADD231PS  Y13, Y12, Y3
+	VBROADCASTSS (BX)(AX*1), Y13
+	VFMADD231PS  Y13, Y12, Y4
+	VBROADCASTSS (BX)(AX*2), Y13
+	VFMADD231PS  Y13, Y12, Y5
+	VBROADCASTSS (SI), Y13
+	VFMADD231PS  Y13, Y12, Y6
+	VBROADCASTSS (SI)(AX*1), Y13
+	VFMADD231PS  Y13, Y12, Y7
+	VBROADCASTSS (SI)(AX*2), Y13
+	VFMADD231PS  Y13, Y12, Y8
+	VBROADCASTSS (DX), Y13
+	VFMADD231PS  Y13, Y12, Y9
+	VBROADCASTSS (DX)(AX*1), Y13
+	VFMADD231PS  Y13, Y12, Y10
+	VBROADCASTSS (DX)(AX*2), Y13
+	VFMADD231PS  Y13, Y12, Y11
+	ADDQ         R9, R8
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	ADDQ         $0x04, DX
+	DECQ         DI
+	JNZ          h12_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h12_masked_scaled
+	JEQ          h12_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Y12
 	VMULPS       Y12, Y0, Y0
 	VMULPS       Y12, Y1, Y1
@@ -8031,10 +9001,10 @@ h12_part:
 	VMULPS       Y12, Y10, Y10
 	VMULPS       Y12, Y11, Y11
 
-h12_masked_scaled:
+h12_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h12_masked_fresh
+	JZ           h12_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Y12
 	VMOVUPS.Z    (AX), K1, Y13
 	VFMADD231PS  Y12, Y13, Y0
@@ -8088,11 +9058,11 @@ h12_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h12_tile
+	JNZ          h12_parttile
 	VZEROUPPER
 	RET
 
-h12_masked_fresh:
+h12_partwhole_fresh:
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Y1, K1, (AX)
@@ -8121,7 +9091,7 @@ h12_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h12_tile
+	JNZ     h12_parttile
 	VZEROUPPER
 	RET
 
@@ -8151,6 +9121,9 @@ TEXT ·tile16AVX512(SB), NOSPLIT, $0-96
 	JEQ  h3
 	CMPQ AX, $0x02
 	JEQ  h2
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x10
+	JL   h1_part
 
 h1_tile:
 	MOVQ   a+24(FP), AX
@@ -8202,8 +9175,6 @@ h1_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x10
-	JL           h1_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h1_whole_scaled
@@ -8239,20 +9210,40 @@ h1_whole_fresh:
 	RET
 
 h1_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h1_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+
+h1_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z1
+	VBROADCASTSS (AX), Z2
+	VFMADD231PS  Z2, Z1, Z0
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h1_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h1_masked_scaled
+	JEQ          h1_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z1
 	VMULPS       Z1, Z0, Z0
 
-h1_masked_scaled:
+h1_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h1_masked_fresh
+	JZ           h1_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z1
 	VMOVUPS.Z    (AX), K1, Z2
 	VFMADD231PS  Z1, Z2, Z0
@@ -8262,22 +9253,26 @@ h1_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h1_tile
+	JNZ          h1_parttile
 	VZEROUPPER
 	RET
 
-h1_masked_fresh:
+h1_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
 	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h1_tile
+	JNZ     h1_parttile
 	VZEROUPPER
 	RET
 
 h2:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x10
+	JL   h2_part
+
 h2_tile:
 	MOVQ   a+24(FP), AX
 	MOVQ   stepA+32(FP), CX
@@ -8339,8 +9334,6 @@ h2_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x10
-	JL           h2_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h2_whole_scaled
@@ -8383,21 +9376,44 @@ h2_whole_fresh:
 	RET
 
 h2_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h2_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+
+h2_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z2
+	VBROADCASTSS (AX), Z3
+	VFMADD231PS  Z3, Z2, Z0
+	VBROADCASTSS 4(AX), Z3
+	VFMADD231PS  Z3, Z2, Z1
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h2_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h2_masked_scaled
+	JEQ          h2_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
-h2_masked_scaled:
+h2_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h2_masked_fresh
+	JZ           h2_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z2
 	VMOVUPS.Z    (AX), K1, Z3
 	VFMADD231PS  Z2, Z3, Z0
@@ -8411,11 +9427,11 @@ h2_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h2_tile
+	JNZ          h2_parttile
 	VZEROUPPER
 	RET
 
-h2_masked_fresh:
+h2_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z1, K1, (AX)
@@ -8424,11 +9440,15 @@ h2_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h2_tile
+	JNZ     h2_parttile
 	VZEROUPPER
 	RET
 
 h3:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x10
+	JL   h3_part
+
 h3_tile:
 	MOVQ   a+24(FP), AX
 	MOVQ   stepA+32(FP), CX
@@ -8501,8 +9521,6 @@ h3_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x10
-	JL           h3_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h3_whole_scaled
@@ -8552,22 +9570,48 @@ h3_whole_fresh:
 	RET
 
 h3_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h3_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+
+h3_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z3
+	VBROADCASTSS (AX), Z4
+	VFMADD231PS  Z4, Z3, Z0
+	VBROADCASTSS 4(AX), Z4
+	VFMADD231PS  Z4, Z3, Z1
+	VBROADCASTSS 8(AX), Z4
+	VFMADD231PS  Z4, Z3, Z2
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h3_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h3_masked_scaled
+	JEQ          h3_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z3
 	VMULPS       Z3, Z0, Z0
 	VMULPS       Z3, Z1, Z1
 	VMULPS       Z3, Z2, Z2
 
-h3_masked_scaled:
+h3_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h3_masked_fresh
+	JZ           h3_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z3
 	VMOVUPS.Z    (AX), K1, Z4
 	VFMADD231PS  Z3, Z4, Z0
@@ -8585,11 +9629,11 @@ h3_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h3_tile
+	JNZ          h3_parttile
 	VZEROUPPER
 	RET
 
-h3_masked_fresh:
+h3_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z1, K1, (AX)
@@ -8600,11 +9644,15 @@ h3_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h3_tile
+	JNZ     h3_parttile
 	VZEROUPPER
 	RET
 
 h4:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x10
+	JL   h4_part
+
 h4_tile:
 	MOVQ   a+24(FP), AX
 	MOVQ   stepA+32(FP), CX
@@ -8688,8 +9736,6 @@ h4_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x10
-	JL           h4_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h4_whole_scaled
@@ -8746,23 +9792,52 @@ h4_whole_fresh:
 	RET
 
 h4_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h4_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+h4_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z4
+	VBROADCASTSS (AX), Z5
+	VFMADD231PS  Z5, Z4, Z0
+	VBROADCASTSS 4(AX), Z5
+	VFMADD231PS  Z5, Z4, Z1
+	VBROADCASTSS 8(AX), Z5
+	VFMADD231PS  Z5, Z4, Z2
+	VBROADCASTSS 12(AX), Z5
+	VFMADD231PS  Z5, Z4, Z3
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h4_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h4_masked_scaled
+	JEQ          h4_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
-h4_masked_scaled:
+h4_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h4_masked_fresh
+	JZ           h4_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z4
 	VMOVUPS.Z    (AX), K1, Z5
 	VFMADD231PS  Z4, Z5, Z0
@@ -8784,11 +9859,11 @@ h4_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h4_tile
+	JNZ          h4_parttile
 	VZEROUPPER
 	RET
 
-h4_masked_fresh:
+h4_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z1, K1, (AX)
@@ -8801,11 +9876,15 @@ h4_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h4_tile
+	JNZ     h4_parttile
 	VZEROUPPER
 	RET
 
 h5:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x10
+	JL   h5_part
+
 h5_tile:
 	MOVQ   a+24(FP), AX
 	MOVQ   stepA+32(FP), CX
@@ -8900,8 +9979,6 @@ h5_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x10
-	JL           h5_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h5_whole_scaled
@@ -8965,13 +10042,45 @@ h5_whole_fresh:
 	RET
 
 h5_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h5_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+
+h5_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z5
+	VBROADCASTSS (AX), Z6
+	VFMADD231PS  Z6, Z5, Z0
+	VBROADCASTSS 4(AX), Z6
+	VFMADD231PS  Z6, Z5, Z1
+	VBROADCASTSS 8(AX), Z6
+	VFMADD231PS  Z6, Z5, Z2
+	VBROADCASTSS 12(AX), Z6
+	VFMADD231PS  Z6, Z5, Z3
+	VBROADCASTSS 16(AX), Z6
+	VFMADD231PS  Z6, Z5, Z4
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h5_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h5_masked_scaled
+	JEQ          h5_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z5
 	VMULPS       Z5, Z0, Z0
 	VMULPS       Z5, Z1, Z1
@@ -8979,10 +10088,10 @@ h5_part:
 	VMULPS       Z5, Z3, Z3
 	VMULPS       Z5, Z4, Z4
 
-h5_masked_scaled:
+h5_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h5_masked_fresh
+	JZ           h5_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z5
 	VMOVUPS.Z    (AX), K1, Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -9008,11 +10117,11 @@ h5_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h5_tile
+	JNZ          h5_parttile
 	VZEROUPPER
 	RET
 
-h5_masked_fresh:
+h5_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z1, K1, (AX)
@@ -9027,11 +10136,15 @@ h5_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h5_tile
+	JNZ     h5_parttile
 	VZEROUPPER
 	RET
 
 h6:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x10
+	JL   h6_part
+
 h6_tile:
 	MOVQ   a+24(FP), AX
 	MOVQ   stepA+32(FP), CX
@@ -9137,8 +10250,6 @@ h6_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x10
-	JL           h6_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h6_whole_scaled
@@ -9209,13 +10320,48 @@ h6_whole_fresh:
 	RET
 
 h6_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h6_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+
+h6_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z6
+	VBROADCASTSS (AX), Z7
+	VFMADD231PS  Z7, Z6, Z0
+	VBROADCASTSS 4(AX), Z7
+	VFMADD231PS  Z7, Z6, Z1
+	VBROADCASTSS 8(AX), Z7
+	VFMADD231PS  Z7, Z6, Z2
+	VBROADCASTSS 12(AX), Z7
+	VFMADD231PS  Z7, Z6, Z3
+	VBROADCASTSS 16(AX), Z7
+	VFMADD231PS  Z7, Z6, Z4
+	VBROADCASTSS 20(AX), Z7
+	VFMADD231PS  Z7, Z6, Z5
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h6_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h6_masked_scaled
+	JEQ          h6_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -9224,10 +10370,10 @@ h6_part:
 	VMULPS       Z6, Z4, Z4
 	VMULPS       Z6, Z5, Z5
 
-h6_masked_scaled:
+h6_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h6_masked_fresh
+	JZ           h6_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z6
 	VMOVUPS.Z    (AX), K1, Z7
 	VFMADD231PS  Z6, Z7, Z0
@@ -9257,11 +10403,11 @@ h6_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h6_tile
+	JNZ          h6_parttile
 	VZEROUPPER
 	RET
 
-h6_masked_fresh:
+h6_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z1, K1, (AX)
@@ -9278,11 +10424,15 @@ h6_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h6_tile
+	JNZ     h6_parttile
 	VZEROUPPER
 	RET
 
 h7:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x10
+	JL   h7_part
+
 h7_tile:
 	MOVQ   a+24(FP), AX
 	MOVQ   stepA+32(FP), CX
@@ -9399,8 +10549,6 @@ h7_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x10
-	JL           h7_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h7_whole_scaled
@@ -9478,13 +10626,51 @@ h7_whole_fresh:
 	RET
 
 h7_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h7_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+
+h7_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z7
+	VBROADCASTSS (AX), Z8
+	VFMADD231PS  Z8, Z7, Z0
+	VBROADCASTSS 4(AX), Z8
+	VFMADD231PS  Z8, Z7, Z1
+	VBROADCASTSS 8(AX), Z8
+	VFMADD231PS  Z8, Z7, Z2
+	VBROADCASTSS 12(AX), Z8
+	VFMADD231PS  Z8, Z7, Z3
+	VBROADCASTSS 16(AX), Z8
+	VFMADD231PS  Z8, Z7, Z4
+	VBROADCASTSS 20(AX), Z8
+	VFMADD231PS  Z8, Z7, Z5
+	VBROADCASTSS 24(AX), Z8
+	VFMADD231PS  Z8, Z7, Z6
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h7_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h7_masked_scaled
+	JEQ          h7_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z7
 	VMULPS       Z7, Z0, Z0
 	VMULPS       Z7, Z1, Z1
@@ -9494,10 +10680,10 @@ h7_part:
 	VMULPS       Z7, Z5, Z5
 	VMULPS       Z7, Z6, Z6
 
-h7_masked_scaled:
+h7_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h7_masked_fresh
+	JZ           h7_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z7
 	VMOVUPS.Z    (AX), K1, Z8
 	VFMADD231PS  Z7, Z8, Z0
@@ -9531,11 +10717,11 @@ h7_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h7_tile
+	JNZ          h7_parttile
 	VZEROUPPER
 	RET
 
-h7_masked_fresh:
+h7_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z1, K1, (AX)
@@ -9554,11 +10740,15 @@ h7_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h7_tile
+	JNZ     h7_parttile
 	VZEROUPPER
 	RET
 
 h8:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x10
+	JL   h8_part
+
 h8_tile:
 	MOVQ   a+24(FP), AX
 	MOVQ   stepA+32(FP), CX
@@ -9686,8 +10876,6 @@ h8_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x10
-	JL           h8_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h8_whole_scaled
@@ -9772,13 +10960,54 @@ h8_whole_fresh:
 	RET
 
 h8_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h8_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+h8_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z8
+	VBROADCASTSS (AX), Z9
+	VFMADD231PS  Z9, Z8, Z0
+	VBROADCASTSS 4(AX), Z9
+	VFMADD231PS  Z9, Z8, Z1
+	VBROADCASTSS 8(AX), Z9
+	VFMADD231PS  Z9, Z8, Z2
+	VBROADCASTSS 12(AX), Z9
+	VFMADD231PS  Z9, Z8, Z3
+	VBROADCASTSS 16(AX), Z9
+	VFMADD231PS  Z9, Z8, Z4
+	VBROADCASTSS 20(AX), Z9
+	VFMADD231PS  Z9, Z8, Z5
+	VBROADCASTSS 24(AX), Z9
+	VFMADD231PS  Z9, Z8, Z6
+	VBROADCASTSS 28(AX), Z9
+	VFMADD231PS  Z9, Z8, Z7
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h8_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h8_masked_scaled
+	JEQ          h8_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -9789,10 +11018,10 @@ h8_part:
 	VMULPS       Z8, Z6, Z6
 	VMULPS       Z8, Z7, Z7
 
-h8_masked_scaled:
+h8_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h8_masked_fresh
+	JZ           h8_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z8
 	VMOVUPS.Z    (AX), K1, Z9
 	VFMADD231PS  Z8, Z9, Z0
@@ -9830,11 +11059,11 @@ h8_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h8_tile
+	JNZ          h8_parttile
 	VZEROUPPER
 	RET
 
-h8_masked_fresh:
+h8_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z1, K1, (AX)
@@ -9855,11 +11084,15 @@ h8_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h8_tile
+	JNZ     h8_parttile
 	VZEROUPPER
 	RET
 
 h9:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x10
+	JL   h9_part
+
 h9_tile:
 	MOVQ   a+24(FP), AX
 	MOVQ   stepA+32(FP), CX
@@ -9998,8 +11231,6 @@ h9_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x10
-	JL           h9_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h9_whole_scaled
@@ -10091,13 +11322,57 @@ h9_whole_fresh:
 	RET
 
 h9_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h9_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+
+h9_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z9
+	VBROADCASTSS (AX), Z10
+	VFMADD231PS  Z10, Z9, Z0
+	VBROADCASTSS 4(AX), Z10
+	VFMADD231PS  Z10, Z9, Z1
+	VBROADCASTSS 8(AX), Z10
+	VFMADD231PS  Z10, Z9, Z2
+	VBROADCASTSS 12(AX), Z10
+	VFMADD231PS  Z10, Z9, Z3
+	VBROADCASTSS 16(AX), Z10
+	VFMADD231PS  Z10, Z9, Z4
+	VBROADCASTSS 20(AX), Z10
+	VFMADD231PS  Z10, Z9, Z5
+	VBROADCASTSS 24(AX), Z10
+	VFMADD231PS  Z10, Z9, Z6
+	VBROADCASTSS 28(AX), Z10
+	VFMADD231PS  Z10, Z9, Z7
+	VBROADCASTSS 32(AX), Z10
+	VFMADD231PS  Z10, Z9, Z8
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h9_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h9_masked_scaled
+	JEQ          h9_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z9
 	VMULPS       Z9, Z0, Z0
 	VMULPS       Z9, Z1, Z1
@@ -10109,10 +11384,10 @@ h9_part:
 	VMULPS       Z9, Z7, Z7
 	VMULPS       Z9, Z8, Z8
 
-h9_masked_scaled:
+h9_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h9_masked_fresh
+	JZ           h9_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z9
 	VMOVUPS.Z    (AX), K1, Z10
 	VFMADD231PS  Z9, Z10, Z0
@@ -10154,11 +11429,11 @@ h9_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h9_tile
+	JNZ          h9_parttile
 	VZEROUPPER
 	RET
 
-h9_masked_fresh:
+h9_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z1, K1, (AX)
@@ -10181,11 +11456,15 @@ h9_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h9_tile
+	JNZ     h9_parttile
 	VZEROUPPER
 	RET
 
 h10:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x10
+	JL   h10_part
+
 h10_tile:
 	MOVQ   a+24(FP), AX
 	MOVQ   stepA+32(FP), CX
@@ -10335,8 +11614,6 @@ h10_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x10
-	JL           h10_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h10_whole_scaled
@@ -10435,13 +11712,60 @@ h10_whole_fresh:
 	RET
 
 h10_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h10_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+
+h10_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z10
+	VBROADCASTSS (AX), Z11
+	VFMADD231PS  Z11, Z10, Z0
+	VBROADCASTSS 4(AX), Z11
+	VFMADD231PS  Z11, Z10, Z1
+	VBROADCASTSS 8(AX), Z11
+	VFMADD231PS  Z11, Z10, Z2
+	VBROADCASTSS 12(AX), Z11
+	VFMADD231PS  Z11, Z10, Z3
+	VBROADCASTSS 16(AX), Z11
+	VFMADD231PS  Z11, Z10, Z4
+	VBROADCASTSS 20(AX), Z11
+	VFMADD231PS  Z11, Z10, Z5
+	VBROADCASTSS 24(AX), Z11
+	VFMADD231PS  Z11, Z10, Z6
+	VBROADCASTSS 28(AX), Z11
+	VFMADD231PS  Z11, Z10, Z7
+	VBROADCASTSS 32(AX), Z11
+	VFMADD231PS  Z11, Z10, Z8
+	VBROADCASTSS 36(AX), Z11
+	VFMADD231PS  Z11, Z10, Z9
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h10_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h10_masked_scaled
+	JEQ          h10_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -10454,10 +11778,10 @@ h10_part:
 	VMULPS       Z10, Z8, Z8
 	VMULPS       Z10, Z9, Z9
 
-h10_masked_scaled:
+h10_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h10_masked_fresh
+	JZ           h10_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z10
 	VMOVUPS.Z    (AX), K1, Z11
 	VFMADD231PS  Z10, Z11, Z0
@@ -10503,11 +11827,11 @@ h10_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h10_tile
+	JNZ          h10_parttile
 	VZEROUPPER
 	RET
 
-h10_masked_fresh:
+h10_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z1, K1, (AX)
@@ -10532,11 +11856,15 @@ h10_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h10_tile
+	JNZ     h10_parttile
 	VZEROUPPER
 	RET
 
 h11:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x10
+	JL   h11_part
+
 h11_tile:
 	MOVQ   a+24(FP), AX
 	MOVQ   stepA+32(FP), CX
@@ -10697,8 +12025,6 @@ h11_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x10
-	JL           h11_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h11_whole_scaled
@@ -10804,13 +12130,63 @@ h11_whole_fresh:
 	RET
 
 h11_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h11_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+
+h11_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z11
+	VBROADCASTSS (AX), Z12
+	VFMADD231PS  Z12, Z11, Z0
+	VBROADCASTSS 4(AX), Z12
+	VFMADD231PS  Z12, Z11, Z1
+	VBROADCASTSS 8(AX), Z12
+	VFMADD231PS  Z12, Z11, Z2
+	VBROADCASTSS 12(AX), Z12
+	VFMADD231PS  Z12, Z11, Z3
+	VBROADCASTSS 16(AX), Z12
+	VFMADD231PS  Z12, Z11, Z4
+	VBROADCASTSS 20(AX), Z12
+	VFMADD231PS  Z12, Z11, Z5
+	VBROADCASTSS 24(AX), Z12
+	VFMADD231PS  Z12, Z11, Z6
+	VBROADCASTSS 28(AX), Z12
+	VFMADD231PS  Z12, Z11, Z7
+	VBROADCASTSS 32(AX), Z12
+	VFMADD231PS  Z12, Z11, Z8
+	VBROADCASTSS 36(AX), Z12
+	VFMADD231PS  Z12, Z11, Z9
+	VBROADCASTSS 40(AX), Z12
+	VFMADD231PS  Z12, Z11, Z10
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h11_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h11_masked_scaled
+	JEQ          h11_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z11
 	VMULPS       Z11, Z0, Z0
 	VMULPS       Z11, Z1, Z1
@@ -10824,10 +12200,10 @@ h11_part:
 	VMULPS       Z11, Z9, Z9
 	VMULPS       Z11, Z10, Z10
 
-h11_masked_scaled:
+h11_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h11_masked_fresh
+	JZ           h11_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z11
 	VMOVUPS.Z    (AX), K1, Z12
 	VFMADD231PS  Z11, Z12, Z0
@@ -10877,11 +12253,11 @@ h11_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h11_tile
+	JNZ          h11_parttile
 	VZEROUPPER
 	RET
 
-h11_masked_fresh:
+h11_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z1, K1, (AX)
@@ -10908,11 +12284,15 @@ h11_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h11_tile
+	JNZ     h11_parttile
 	VZEROUPPER
 	RET
 
 h12:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x10
+	JL   h12_part
+
 h12_tile:
 	MOVQ   a+24(FP), AX
 	MOVQ   stepA+32(FP), CX
@@ -11084,8 +12464,6 @@ h12_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x10
-	JL           h12_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h12_whole_scaled
@@ -11198,13 +12576,66 @@ h12_whole_fresh:
 	RET
 
 h12_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h12_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+h12_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z12
+	VBROADCASTSS (AX), Z13
+	VFMADD231PS  Z13, Z12, Z0
+	VBROADCASTSS 4(AX), Z13
+	VFMADD231PS  Z13, Z12, Z1
+	VBROADCASTSS 8(AX), Z13
+	VFMADD231PS  Z13, Z12, Z2
+	VBROADCASTSS 12(AX), Z13
+	VFMADD231PS  Z13, Z12, Z3
+	VBROADCASTSS 16(AX), Z13
+	VFMADD231PS  Z13, Z12, Z4
+	VBROADCASTSS 20(AX), Z13
+	VFMADD231PS  Z13, Z12, Z5
+	VBROADCASTSS 24(AX), Z13
+	VFMADD231PS  Z13, Z12, Z6
+	VBROADCASTSS 28(AX), Z13
+	VFMADD231PS  Z13, Z12, Z7
+	VBROADCASTSS 32(AX), Z13
+	VFMADD231PS  Z13, Z12, Z8
+	VBROADCASTSS 36(AX), Z13
+	VFMADD231PS  Z13, Z12, Z9
+	VBROADCASTSS 40(AX), Z13
+	VFMADD231PS  Z13, Z12, Z10
+	VBROADCASTSS 44(AX), Z13
+	VFMADD231PS  Z13, Z12, Z11
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h12_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h12_masked_scaled
+	JEQ          h12_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -11219,10 +12650,10 @@ h12_part:
 	VMULPS       Z12, Z10, Z10
 	VMULPS       Z12, Z11, Z11
 
-h12_masked_scaled:
+h12_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h12_masked_fresh
+	JZ           h12_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z12
 	VMOVUPS.Z    (AX), K1, Z13
 	VFMADD231PS  Z12, Z13, Z0
@@ -11276,11 +12707,11 @@ h12_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h12_tile
+	JNZ          h12_parttile
 	VZEROUPPER
 	RET
 
-h12_masked_fresh:
+h12_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z1, K1, (AX)
@@ -11309,7 +12740,7 @@ h12_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h12_tile
+	JNZ     h12_parttile
 	VZEROUPPER
 	RET
 
@@ -11339,6 +12770,9 @@ TEXT ·tile16RowsAVX512(SB), NOSPLIT, $0-96
 	JEQ  h3
 	CMPQ AX, $0x02
 	JEQ  h2
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x10
+	JL   h1_part
 
 h1_tile:
 	MOVQ   stepA+32(FP), AX
@@ -11388,8 +12822,6 @@ h1_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x10
-	JL           h1_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h1_whole_scaled
@@ -11425,20 +12857,41 @@ h1_whole_fresh:
 	RET
 
 h1_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h1_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), AX
+	MOVQ   k+16(FP), AX
+	MOVQ   b+48(FP), DX
+	MOVQ   stepB+56(FP), BX
+	VPXORD Z0, Z0, Z0
+
+h1_partstep_one:
+	VMOVUPS.Z    (DX), K1, Z1
+	VBROADCASTSS (CX), Z2
+	VFMADD231PS  Z2, Z1, Z0
+	ADDQ         BX, DX
+	ADDQ         $0x04, CX
+	DECQ         AX
+	JNZ          h1_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h1_masked_scaled
+	JEQ          h1_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z1
 	VMULPS       Z1, Z0, Z0
 
-h1_masked_scaled:
+h1_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h1_masked_fresh
+	JZ           h1_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z1
 	VMOVUPS.Z    (AX), K1, Z2
 	VFMADD231PS  Z1, Z2, Z0
@@ -11448,22 +12901,26 @@ h1_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h1_tile
+	JNZ          h1_parttile
 	VZEROUPPER
 	RET
 
-h1_masked_fresh:
+h1_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
 	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h1_tile
+	JNZ     h1_parttile
 	VZEROUPPER
 	RET
 
 h2:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x10
+	JL   h2_part
+
 h2_tile:
 	MOVQ   stepA+32(FP), AX
 	MOVQ   a+24(FP), CX
@@ -11523,8 +12980,6 @@ h2_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x10
-	JL           h2_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h2_whole_scaled
@@ -11567,21 +13022,45 @@ h2_whole_fresh:
 	RET
 
 h2_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h2_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+
+h2_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z2
+	VBROADCASTSS (CX), Z3
+	VFMADD231PS  Z3, Z2, Z0
+	VBROADCASTSS (CX)(AX*1), Z3
+	VFMADD231PS  Z3, Z2, Z1
+	ADDQ         SI, BX
+	ADDQ         $0x04, CX
+	DECQ         DX
+	JNZ          h2_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h2_masked_scaled
+	JEQ          h2_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
-h2_masked_scaled:
+h2_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h2_masked_fresh
+	JZ           h2_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z2
 	VMOVUPS.Z    (AX), K1, Z3
 	VFMADD231PS  Z2, Z3, Z0
@@ -11595,11 +13074,11 @@ h2_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h2_tile
+	JNZ          h2_parttile
 	VZEROUPPER
 	RET
 
-h2_masked_fresh:
+h2_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z1, K1, (AX)
@@ -11608,11 +13087,15 @@ h2_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h2_tile
+	JNZ     h2_parttile
 	VZEROUPPER
 	RET
 
 h3:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x10
+	JL   h3_part
+
 h3_tile:
 	MOVQ   stepA+32(FP), AX
 	MOVQ   a+24(FP), CX
@@ -11683,8 +13166,6 @@ h3_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x10
-	JL           h3_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h3_whole_scaled
@@ -11734,22 +13215,49 @@ h3_whole_fresh:
 	RET
 
 h3_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h3_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+
+h3_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z3
+	VBROADCASTSS (CX), Z4
+	VFMADD231PS  Z4, Z3, Z0
+	VBROADCASTSS (CX)(AX*1), Z4
+	VFMADD231PS  Z4, Z3, Z1
+	VBROADCASTSS (CX)(AX*2), Z4
+	VFMADD231PS  Z4, Z3, Z2
+	ADDQ         SI, BX
+	ADDQ         $0x04, CX
+	DECQ         DX
+	JNZ          h3_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h3_masked_scaled
+	JEQ          h3_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z3
 	VMULPS       Z3, Z0, Z0
 	VMULPS       Z3, Z1, Z1
 	VMULPS       Z3, Z2, Z2
 
-h3_masked_scaled:
+h3_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h3_masked_fresh
+	JZ           h3_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z3
 	VMOVUPS.Z    (AX), K1, Z4
 	VFMADD231PS  Z3, Z4, Z0
@@ -11767,11 +13275,11 @@ h3_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h3_tile
+	JNZ          h3_parttile
 	VZEROUPPER
 	RET
 
-h3_masked_fresh:
+h3_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z1, K1, (AX)
@@ -11782,11 +13290,15 @@ h3_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h3_tile
+	JNZ     h3_parttile
 	VZEROUPPER
 	RET
 
 h4:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x10
+	JL   h4_part
+
 h4_tile:
 	MOVQ   stepA+32(FP), AX
 	MOVQ   a+24(FP), CX
@@ -11871,8 +13383,6 @@ h4_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x10
-	JL           h4_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h4_whole_scaled
@@ -11929,23 +13439,55 @@ h4_whole_fresh:
 	RET
 
 h4_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h4_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	LEAQ   (CX)(DX*1), DX
+	MOVQ   k+16(FP), BX
+	MOVQ   b+48(FP), SI
+	MOVQ   stepB+56(FP), DI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+h4_partstep_one:
+	VMOVUPS.Z    (SI), K1, Z4
+	VBROADCASTSS (CX), Z5
+	VFMADD231PS  Z5, Z4, Z0
+	VBROADCASTSS (CX)(AX*1), Z5
+	VFMADD231PS  Z5, Z4, Z1
+	VBROADCASTSS (CX)(AX*2), Z5
+	VFMADD231PS  Z5, Z4, Z2
+	VBROADCASTSS (DX), Z5
+	VFMADD231PS  Z5, Z4, Z3
+	ADDQ         DI, SI
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, DX
+	DECQ         BX
+	JNZ          h4_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h4_masked_scaled
+	JEQ          h4_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
-h4_masked_scaled:
+h4_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h4_masked_fresh
+	JZ           h4_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z4
 	VMOVUPS.Z    (AX), K1, Z5
 	VFMADD231PS  Z4, Z5, Z0
@@ -11967,11 +13509,11 @@ h4_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h4_tile
+	JNZ          h4_parttile
 	VZEROUPPER
 	RET
 
-h4_masked_fresh:
+h4_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z1, K1, (AX)
@@ -11984,11 +13526,15 @@ h4_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h4_tile
+	JNZ     h4_parttile
 	VZEROUPPER
 	RET
 
 h5:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x10
+	JL   h5_part
+
 h5_tile:
 	MOVQ   stepA+32(FP), AX
 	MOVQ   a+24(FP), CX
@@ -12084,8 +13630,6 @@ h5_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x10
-	JL           h5_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h5_whole_scaled
@@ -12149,13 +13693,48 @@ h5_whole_fresh:
 	RET
 
 h5_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h5_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	LEAQ   (CX)(DX*1), DX
+	MOVQ   k+16(FP), BX
+	MOVQ   b+48(FP), SI
+	MOVQ   stepB+56(FP), DI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+
+h5_partstep_one:
+	VMOVUPS.Z    (SI), K1, Z5
+	VBROADCASTSS (CX), Z6
+	VFMADD231PS  Z6, Z5, Z0
+	VBROADCASTSS (CX)(AX*1), Z6
+	VFMADD231PS  Z6, Z5, Z1
+	VBROADCASTSS (CX)(AX*2), Z6
+	VFMADD231PS  Z6, Z5, Z2
+	VBROADCASTSS (DX), Z6
+	VFMADD231PS  Z6, Z5, Z3
+	VBROADCASTSS (DX)(AX*1), Z6
+	VFMADD231PS  Z6, Z5, Z4
+	ADDQ         DI, SI
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, DX
+	DECQ         BX
+	JNZ          h5_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h5_masked_scaled
+	JEQ          h5_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z5
 	VMULPS       Z5, Z0, Z0
 	VMULPS       Z5, Z1, Z1
@@ -12163,10 +13742,10 @@ h5_part:
 	VMULPS       Z5, Z3, Z3
 	VMULPS       Z5, Z4, Z4
 
-h5_masked_scaled:
+h5_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h5_masked_fresh
+	JZ           h5_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z5
 	VMOVUPS.Z    (AX), K1, Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -12192,11 +13771,11 @@ h5_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h5_tile
+	JNZ          h5_parttile
 	VZEROUPPER
 	RET
 
-h5_masked_fresh:
+h5_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z1, K1, (AX)
@@ -12211,11 +13790,15 @@ h5_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h5_tile
+	JNZ     h5_parttile
 	VZEROUPPER
 	RET
 
 h6:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x10
+	JL   h6_part
+
 h6_tile:
 	MOVQ   stepA+32(FP), AX
 	MOVQ   a+24(FP), CX
@@ -12322,8 +13905,6 @@ h6_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x10
-	JL           h6_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h6_whole_scaled
@@ -12394,13 +13975,51 @@ h6_whole_fresh:
 	RET
 
 h6_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h6_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	LEAQ   (CX)(DX*1), DX
+	MOVQ   k+16(FP), BX
+	MOVQ   b+48(FP), SI
+	MOVQ   stepB+56(FP), DI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+
+h6_partstep_one:
+	VMOVUPS.Z    (SI), K1, Z6
+	VBROADCASTSS (CX), Z7
+	VFMADD231PS  Z7, Z6, Z0
+	VBROADCASTSS (CX)(AX*1), Z7
+	VFMADD231PS  Z7, Z6, Z1
+	VBROADCASTSS (CX)(AX*2), Z7
+	VFMADD231PS  Z7, Z6, Z2
+	VBROADCASTSS (DX), Z7
+	VFMADD231PS  Z7, Z6, Z3
+	VBROADCASTSS (DX)(AX*1), Z7
+	VFMADD231PS  Z7, Z6, Z4
+	VBROADCASTSS (DX)(AX*2), Z7
+	VFMADD231PS  Z7, Z6, Z5
+	ADDQ         DI, SI
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, DX
+	DECQ         BX
+	JNZ          h6_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h6_masked_scaled
+	JEQ          h6_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -12409,10 +14028,10 @@ h6_part:
 	VMULPS       Z6, Z4, Z4
 	VMULPS       Z6, Z5, Z5
 
-h6_masked_scaled:
+h6_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h6_masked_fresh
+	JZ           h6_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z6
 	VMOVUPS.Z    (AX), K1, Z7
 	VFMADD231PS  Z6, Z7, Z0
@@ -12442,11 +14061,11 @@ h6_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h6_tile
+	JNZ          h6_parttile
 	VZEROUPPER
 	RET
 
-h6_masked_fresh:
+h6_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z1, K1, (AX)
@@ -12463,11 +14082,15 @@ h6_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h6_tile
+	JNZ     h6_parttile
 	VZEROUPPER
 	RET
 
 h7:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x10
+	JL   h7_part
+
 h7_tile:
 	MOVQ   stepA+32(FP), AX
 	MOVQ   a+24(FP), CX
@@ -12588,8 +14211,6 @@ h7_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x10
-	JL           h7_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h7_whole_scaled
@@ -12667,13 +14288,56 @@ h7_whole_fresh:
 	RET
 
 h7_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h7_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	LEAQ   (CX)(DX*1), BX
+	LEAQ   (BX)(DX*1), DX
+	MOVQ   k+16(FP), SI
+	MOVQ   b+48(FP), DI
+	MOVQ   stepB+56(FP), R8
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+
+h7_partstep_one:
+	VMOVUPS.Z    (DI), K1, Z7
+	VBROADCASTSS (CX), Z8
+	VFMADD231PS  Z8, Z7, Z0
+	VBROADCASTSS (CX)(AX*1), Z8
+	VFMADD231PS  Z8, Z7, Z1
+	VBROADCASTSS (CX)(AX*2), Z8
+	VFMADD231PS  Z8, Z7, Z2
+	VBROADCASTSS (BX), Z8
+	VFMADD231PS  Z8, Z7, Z3
+	VBROADCASTSS (BX)(AX*1), Z8
+	VFMADD231PS  Z8, Z7, Z4
+	VBROADCASTSS (BX)(AX*2), Z8
+	VFMADD231PS  Z8, Z7, Z5
+	VBROADCASTSS (DX), Z8
+	VFMADD231PS  Z8, Z7, Z6
+	ADDQ         R8, DI
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, DX
+	DECQ         SI
+	JNZ          h7_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h7_masked_scaled
+	JEQ          h7_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z7
 	VMULPS       Z7, Z0, Z0
 	VMULPS       Z7, Z1, Z1
@@ -12683,10 +14347,10 @@ h7_part:
 	VMULPS       Z7, Z5, Z5
 	VMULPS       Z7, Z6, Z6
 
-h7_masked_scaled:
+h7_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h7_masked_fresh
+	JZ           h7_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z7
 	VMOVUPS.Z    (AX), K1, Z8
 	VFMADD231PS  Z7, Z8, Z0
@@ -12720,11 +14384,11 @@ h7_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h7_tile
+	JNZ          h7_parttile
 	VZEROUPPER
 	RET
 
-h7_masked_fresh:
+h7_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z1, K1, (AX)
@@ -12743,11 +14407,15 @@ h7_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h7_tile
+	JNZ     h7_parttile
 	VZEROUPPER
 	RET
 
 h8:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x10
+	JL   h8_part
+
 h8_tile:
 	MOVQ   stepA+32(FP), AX
 	MOVQ   a+24(FP), CX
@@ -12879,8 +14547,6 @@ h8_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x10
-	JL           h8_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h8_whole_scaled
@@ -12965,13 +14631,59 @@ h8_whole_fresh:
 	RET
 
 h8_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h8_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	LEAQ   (CX)(DX*1), BX
+	LEAQ   (BX)(DX*1), DX
+	MOVQ   k+16(FP), SI
+	MOVQ   b+48(FP), DI
+	MOVQ   stepB+56(FP), R8
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+h8_partstep_one:
+	VMOVUPS.Z    (DI), K1, Z8
+	VBROADCASTSS (CX), Z9
+	VFMADD231PS  Z9, Z8, Z0
+	VBROADCASTSS (CX)(AX*1), Z9
+	VFMADD231PS  Z9, Z8, Z1
+	VBROADCASTSS (CX)(AX*2), Z9
+	VFMADD231PS  Z9, Z8, Z2
+	VBROADCASTSS (BX), Z9
+	VFMADD231PS  Z9, Z8, Z3
+	VBROADCASTSS (BX)(AX*1), Z9
+	VFMADD231PS  Z9, Z8, Z4
+	VBROADCASTSS (BX)(AX*2), Z9
+	VFMADD231PS  Z9, Z8, Z5
+	VBROADCASTSS (DX), Z9
+	VFMADD231PS  Z9, Z8, Z6
+	VBROADCASTSS (DX)(AX*1), Z9
+	VFMADD231PS  Z9, Z8, Z7
+	ADDQ         R8, DI
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, DX
+	DECQ         SI
+	JNZ          h8_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h8_masked_scaled
+	JEQ          h8_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -12982,10 +14694,10 @@ h8_part:
 	VMULPS       Z8, Z6, Z6
 	VMULPS       Z8, Z7, Z7
 
-h8_masked_scaled:
+h8_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h8_masked_fresh
+	JZ           h8_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z8
 	VMOVUPS.Z    (AX), K1, Z9
 	VFMADD231PS  Z8, Z9, Z0
@@ -13023,11 +14735,11 @@ h8_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h8_tile
+	JNZ          h8_parttile
 	VZEROUPPER
 	RET
 
-h8_masked_fresh:
+h8_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z1, K1, (AX)
@@ -13048,11 +14760,15 @@ h8_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h8_tile
+	JNZ     h8_parttile
 	VZEROUPPER
 	RET
 
 h9:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x10
+	JL   h9_part
+
 h9_tile:
 	MOVQ   stepA+32(FP), AX
 	MOVQ   a+24(FP), CX
@@ -13195,8 +14911,6 @@ h9_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x10
-	JL           h9_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h9_whole_scaled
@@ -13288,13 +15002,62 @@ h9_whole_fresh:
 	RET
 
 h9_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h9_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	LEAQ   (CX)(DX*1), BX
+	LEAQ   (BX)(DX*1), DX
+	MOVQ   k+16(FP), SI
+	MOVQ   b+48(FP), DI
+	MOVQ   stepB+56(FP), R8
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+
+h9_partstep_one:
+	VMOVUPS.Z    (DI), K1, Z9
+	VBROADCASTSS (CX), Z10
+	VFMADD231PS  Z10, Z9, Z0
+	VBROADCASTSS (CX)(AX*1), Z10
+	VFMADD231PS  Z10, Z9, Z1
+	VBROADCASTSS (CX)(AX*2), Z10
+	VFMADD231PS  Z10, Z9, Z2
+	VBROADCASTSS (BX), Z10
+	VFMADD231PS  Z10, Z9, Z3
+	VBROADCASTSS (BX)(AX*1), Z10
+	VFMADD231PS  Z10, Z9, Z4
+	VBROADCASTSS (BX)(AX*2), Z10
+	VFMADD231PS  Z10, Z9, Z5
+	VBROADCASTSS (DX), Z10
+	VFMADD231PS  Z10, Z9, Z6
+	VBROADCASTSS (DX)(AX*1), Z10
+	VFMADD231PS  Z10, Z9, Z7
+	VBROADCASTSS (DX)(AX*2), Z10
+	VFMADD231PS  Z10, Z9, Z8
+	ADDQ         R8, DI
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, DX
+	DECQ         SI
+	JNZ          h9_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h9_masked_scaled
+	JEQ          h9_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z9
 	VMULPS       Z9, Z0, Z0
 	VMULPS       Z9, Z1, Z1
@@ -13306,10 +15069,10 @@ h9_part:
 	VMULPS       Z9, Z7, Z7
 	VMULPS       Z9, Z8, Z8
 
-h9_masked_scaled:
+h9_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h9_masked_fresh
+	JZ           h9_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z9
 	VMOVUPS.Z    (AX), K1, Z10
 	VFMADD231PS  Z9, Z10, Z0
@@ -13351,11 +15114,11 @@ h9_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h9_tile
+	JNZ          h9_parttile
 	VZEROUPPER
 	RET
 
-h9_masked_fresh:
+h9_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z1, K1, (AX)
@@ -13378,11 +15141,15 @@ h9_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h9_tile
+	JNZ     h9_parttile
 	VZEROUPPER
 	RET
 
 h10:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x10
+	JL   h10_part
+
 h10_tile:
 	MOVQ   stepA+32(FP), AX
 	MOVQ   a+24(FP), CX
@@ -13539,8 +15306,6 @@ h10_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x10
-	JL           h10_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h10_whole_scaled
@@ -13639,13 +15404,67 @@ h10_whole_fresh:
 	RET
 
 h10_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h10_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	LEAQ   (CX)(DX*1), BX
+	LEAQ   (BX)(DX*1), SI
+	LEAQ   (SI)(DX*1), DX
+	MOVQ   k+16(FP), DI
+	MOVQ   b+48(FP), R8
+	MOVQ   stepB+56(FP), R9
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+
+h10_partstep_one:
+	VMOVUPS.Z    (R8), K1, Z10
+	VBROADCASTSS (CX), Z11
+	VFMADD231PS  Z11, Z10, Z0
+	VBROADCASTSS (CX)(AX*1), Z11
+	VFMADD231PS  Z11, Z10, Z1
+	VBROADCASTSS (CX)(AX*2), Z11
+	VFMADD231PS  Z11, Z10, Z2
+	VBROADCASTSS (BX), Z11
+	VFMADD231PS  Z11, Z10, Z3
+	VBROADCASTSS (BX)(AX*1), Z11
+	VFMADD231PS  Z11, Z10, Z4
+	VBROADCASTSS (BX)(AX*2), Z11
+	VFMADD231PS  Z11, Z10, Z5
+	VBROADCASTSS (SI), Z11
+	VFMADD231PS  Z11, Z10, Z6
+	VBROADCASTSS (SI)(AX*1), Z11
+	VFMADD231PS  Z11, Z10, Z7
+	VBROADCASTSS (SI)(AX*2), Z11
+	VFMADD231PS  Z11, Z10, Z8
+	VBROADCASTSS (DX), Z11
+	VFMADD231PS  Z11, Z10, Z9
+	ADDQ         R9, R8
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	ADDQ         $0x04, DX
+	DECQ         DI
+	JNZ          h10_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h10_masked_scaled
+	JEQ          h10_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -13658,10 +15477,10 @@ h10_part:
 	VMULPS       Z10, Z8, Z8
 	VMULPS       Z10, Z9, Z9
 
-h10_masked_scaled:
+h10_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h10_masked_fresh
+	JZ           h10_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z10
 	VMOVUPS.Z    (AX), K1, Z11
 	VFMADD231PS  Z10, Z11, Z0
@@ -13707,11 +15526,11 @@ h10_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h10_tile
+	JNZ          h10_parttile
 	VZEROUPPER
 	RET
 
-h10_masked_fresh:
+h10_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z1, K1, (AX)
@@ -13736,11 +15555,15 @@ h10_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h10_tile
+	JNZ     h10_parttile
 	VZEROUPPER
 	RET
 
 h11:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x10
+	JL   h11_part
+
 h11_tile:
 	MOVQ   stepA+32(FP), AX
 	MOVQ   a+24(FP), CX
@@ -13908,8 +15731,6 @@ h11_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x10
-	JL           h11_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h11_whole_scaled
@@ -14015,13 +15836,70 @@ h11_whole_fresh:
 	RET
 
 h11_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h11_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	LEAQ   (CX)(DX*1), BX
+	LEAQ   (BX)(DX*1), SI
+	LEAQ   (SI)(DX*1), DX
+	MOVQ   k+16(FP), DI
+	MOVQ   b+48(FP), R8
+	MOVQ   stepB+56(FP), R9
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+
+h11_partstep_one:
+	VMOVUPS.Z    (R8), K1, Z11
+	VBROADCASTSS (CX), Z12
+	VFMADD231PS  Z12, Z11, Z0
+	VBROADCASTSS (CX)(AX*1), Z12
+	VFMADD231PS  Z12, Z11, Z1
+	VBROADCASTSS (CX)(AX*2), Z12
+	VFMADD231PS  Z12, Z11, Z2
+	VBROADCASTSS (BX), Z12
+	VFMADD231PS  Z12, Z11, Z3
+	VBROADCASTSS (BX)(AX*1), Z12
+	VFMADD231PS  Z12, Z11, Z4
+	VBROADCASTSS (BX)(AX*2), Z12
+	VFMADD231PS  Z12, Z11, Z5
+	VBROADCASTSS (SI), Z12
+	VFMADD231PS  Z12, Z11, Z6
+	VBROADCASTSS (SI)(AX*1), Z12
+	VFMADD231PS  Z12, Z11, Z7
+	VBROADCASTSS (SI)(AX*2), Z12
+	VFMADD231PS  Z12, Z11, Z8
+	VBROADCASTSS (DX), Z12
+	VFMADD231PS  Z12, Z11, Z9
+	VBROADCASTSS (DX)(AX*1), Z12
+	VFMADD231PS  Z12, Z11, Z10
+	ADDQ         R9, R8
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	ADDQ         $0x04, DX
+	DECQ         DI
+	JNZ          h11_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h11_masked_scaled
+	JEQ          h11_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z11
 	VMULPS       Z11, Z0, Z0
 	VMULPS       Z11, Z1, Z1
@@ -14035,10 +15913,10 @@ h11_part:
 	VMULPS       Z11, Z9, Z9
 	VMULPS       Z11, Z10, Z10
 
-h11_masked_scaled:
+h11_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h11_masked_fresh
+	JZ           h11_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z11
 	VMOVUPS.Z    (AX), K1, Z12
 	VFMADD231PS  Z11, Z12, Z0
@@ -14088,11 +15966,11 @@ h11_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h11_tile
+	JNZ          h11_parttile
 	VZEROUPPER
 	RET
 
-h11_masked_fresh:
+h11_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z1, K1, (AX)
@@ -14119,11 +15997,15 @@ h11_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h11_tile
+	JNZ     h11_parttile
 	VZEROUPPER
 	RET
 
 h12:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x10
+	JL   h12_part
+
 h12_tile:
 	MOVQ   stepA+32(FP), AX
 	MOVQ   a+24(FP), CX
@@ -14302,8 +16184,6 @@ h12_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x10
-	JL           h12_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h12_whole_scaled
@@ -14416,13 +16296,73 @@ h12_whole_fresh:
 	RET
 
 h12_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+
+h12_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	LEAQ   (CX)(DX*1), BX
+	LEAQ   (BX)(DX*1), SI
+	LEAQ   (SI)(DX*1), DX
+	MOVQ   k+16(FP), DI
+	MOVQ   b+48(FP), R8
+	MOVQ   stepB+56(FP), R9
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+h12_partstep_one:
+	VMOVUPS.Z    (R8), K1, Z12
+	VBROADCASTSS (CX), Z13
+	VFMADD231PS  Z13, Z12, Z0
+	VBROADCASTSS (CX)(AX*1), Z13
+	VFMADD231PS  Z13, Z12, Z1
+	VBROADCASTSS (CX)(AX*2), Z13
+	VFMADD231PS  Z13, Z12, Z2
+	VBROADCASTSS (BX), Z13
+	VFMADD231PS  Z13, Z12, Z3
+	VBROADCASTSS (BX)(AX*1), Z13
+	VFMADD231PS  Z13, Z12, Z4
+	VBROADCASTSS (BX)(AX*2), Z13
+	VFMADD231PS  Z13, Z12, Z5
+	VBROADCASTSS (SI), Z13
+	VFMADD231PS  Z13, Z12, Z6
+	VBROADCASTSS (SI)(AX*1), Z13
+	VFMADD231PS  Z13, Z12, Z7
+	VBROADCASTSS (SI)(AX*2), Z13
+	VFMADD231PS  Z13, Z12, Z8
+	VBROADCASTSS (DX), Z13
+	VFMADD231PS  Z13, Z12, Z9
+	VBROADCASTSS (DX)(AX*1), Z13
+	VFMADD231PS  Z13, Z12, Z10
+	VBROADCASTSS (DX)(AX*2), Z13
+	VFMADD231PS  Z13, Z12, Z11
+	ADDQ         R9, R8
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	ADDQ         $0x04, DX
+	DECQ         DI
+	JNZ          h12_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h12_masked_scaled
+	JEQ          h12_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -14437,10 +16377,10 @@ h12_part:
 	VMULPS       Z12, Z10, Z10
 	VMULPS       Z12, Z11, Z11
 
-h12_masked_scaled:
+h12_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h12_masked_fresh
+	JZ           h12_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z12
 	VMOVUPS.Z    (AX), K1, Z13
 	VFMADD231PS  Z12, Z13, Z0
@@ -14494,11 +16434,11 @@ h12_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h12_tile
+	JNZ          h12_parttile
 	VZEROUPPER
 	RET
 
-h12_masked_fresh:
+h12_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z1, K1, (AX)
@@ -14527,7 +16467,7 @@ h12_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h12_tile
+	JNZ     h12_parttile
 	VZEROUPPER
 	RET
 
@@ -14557,6 +16497,9 @@ TEXT ·tile32AVX512(SB), NOSPLIT, $0-96
 	JEQ  h3
 	CMPQ AX, $0x02
 	JEQ  h2
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x20
+	JL   h1_part
 
 h1_tile:
 	MOVQ   a+24(FP), AX
@@ -14619,8 +16562,6 @@ h1_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x20
-	JL           h1_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h1_whole_scaled
@@ -14661,23 +16602,46 @@ h1_whole_fresh:
 	RET
 
 h1_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+
+h1_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+
+h1_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z2
+	VMOVUPS.Z    64(BX), K2, Z3
+	VBROADCASTSS (AX), Z4
+	VFMADD231PS  Z4, Z2, Z0
+	VFMADD231PS  Z4, Z3, Z1
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h1_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h1_masked_scaled
+	JEQ          h1_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
-h1_masked_scaled:
+h1_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h1_masked_fresh
+	JZ           h1_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z2
 	VMOVUPS.Z    (AX), K1, Z3
 	VFMADD231PS  Z2, Z3, Z0
@@ -14690,11 +16654,11 @@ h1_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h1_tile
+	JNZ          h1_parttile
 	VZEROUPPER
 	RET
 
-h1_masked_fresh:
+h1_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
@@ -14702,11 +16666,15 @@ h1_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h1_tile
+	JNZ     h1_parttile
 	VZEROUPPER
 	RET
 
 h2:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x20
+	JL   h2_part
+
 h2_tile:
 	MOVQ   a+24(FP), AX
 	MOVQ   stepA+32(FP), CX
@@ -14785,8 +16753,6 @@ h2_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x20
-	JL           h2_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h2_whole_scaled
@@ -14839,25 +16805,53 @@ h2_whole_fresh:
 	RET
 
 h2_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+
+h2_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+h2_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z4
+	VMOVUPS.Z    64(BX), K2, Z5
+	VBROADCASTSS (AX), Z6
+	VFMADD231PS  Z6, Z4, Z0
+	VFMADD231PS  Z6, Z5, Z1
+	VBROADCASTSS 4(AX), Z6
+	VFMADD231PS  Z6, Z4, Z2
+	VFMADD231PS  Z6, Z5, Z3
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h2_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h2_masked_scaled
+	JEQ          h2_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
-h2_masked_scaled:
+h2_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h2_masked_fresh
+	JZ           h2_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z4
 	VMOVUPS.Z    (AX), K1, Z5
 	VFMADD231PS  Z4, Z5, Z0
@@ -14877,11 +16871,11 @@ h2_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h2_tile
+	JNZ          h2_parttile
 	VZEROUPPER
 	RET
 
-h2_masked_fresh:
+h2_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
@@ -14892,11 +16886,15 @@ h2_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h2_tile
+	JNZ     h2_parttile
 	VZEROUPPER
 	RET
 
 h3:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x20
+	JL   h3_part
+
 h3_tile:
 	MOVQ   a+24(FP), AX
 	MOVQ   stepA+32(FP), CX
@@ -14992,8 +16990,6 @@ h3_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x20
-	JL           h3_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h3_whole_scaled
@@ -15058,15 +17054,48 @@ h3_whole_fresh:
 	RET
 
 h3_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+
+h3_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+
+h3_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z6
+	VMOVUPS.Z    64(BX), K2, Z7
+	VBROADCASTSS (AX), Z8
+	VFMADD231PS  Z8, Z6, Z0
+	VFMADD231PS  Z8, Z7, Z1
+	VBROADCASTSS 4(AX), Z8
+	VFMADD231PS  Z8, Z6, Z2
+	VFMADD231PS  Z8, Z7, Z3
+	VBROADCASTSS 8(AX), Z8
+	VFMADD231PS  Z8, Z6, Z4
+	VFMADD231PS  Z8, Z7, Z5
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h3_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h3_masked_scaled
+	JEQ          h3_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -15075,10 +17104,10 @@ h3_part:
 	VMULPS       Z6, Z4, Z4
 	VMULPS       Z6, Z5, Z5
 
-h3_masked_scaled:
+h3_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h3_masked_fresh
+	JZ           h3_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z6
 	VMOVUPS.Z    (AX), K1, Z7
 	VFMADD231PS  Z6, Z7, Z0
@@ -15105,11 +17134,11 @@ h3_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h3_tile
+	JNZ          h3_parttile
 	VZEROUPPER
 	RET
 
-h3_masked_fresh:
+h3_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
@@ -15123,11 +17152,15 @@ h3_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h3_tile
+	JNZ     h3_parttile
 	VZEROUPPER
 	RET
 
 h4:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x20
+	JL   h4_part
+
 h4_tile:
 	MOVQ   a+24(FP), AX
 	MOVQ   stepA+32(FP), CX
@@ -15240,8 +17273,6 @@ h4_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x20
-	JL           h4_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h4_whole_scaled
@@ -15318,15 +17349,53 @@ h4_whole_fresh:
 	RET
 
 h4_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+
+h4_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+h4_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z8
+	VMOVUPS.Z    64(BX), K2, Z9
+	VBROADCASTSS (AX), Z10
+	VFMADD231PS  Z10, Z8, Z0
+	VFMADD231PS  Z10, Z9, Z1
+	VBROADCASTSS 4(AX), Z10
+	VFMADD231PS  Z10, Z8, Z2
+	VFMADD231PS  Z10, Z9, Z3
+	VBROADCASTSS 8(AX), Z10
+	VFMADD231PS  Z10, Z8, Z4
+	VFMADD231PS  Z10, Z9, Z5
+	VBROADCASTSS 12(AX), Z10
+	VFMADD231PS  Z10, Z8, Z6
+	VFMADD231PS  Z10, Z9, Z7
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h4_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h4_masked_scaled
+	JEQ          h4_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -15337,10 +17406,10 @@ h4_part:
 	VMULPS       Z8, Z6, Z6
 	VMULPS       Z8, Z7, Z7
 
-h4_masked_scaled:
+h4_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h4_masked_fresh
+	JZ           h4_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z8
 	VMOVUPS.Z    (AX), K1, Z9
 	VFMADD231PS  Z8, Z9, Z0
@@ -15374,11 +17443,11 @@ h4_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h4_tile
+	JNZ          h4_parttile
 	VZEROUPPER
 	RET
 
-h4_masked_fresh:
+h4_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
@@ -15395,11 +17464,15 @@ h4_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h4_tile
+	JNZ     h4_parttile
 	VZEROUPPER
 	RET
 
 h5:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x20
+	JL   h5_part
+
 h5_tile:
 	MOVQ   a+24(FP), AX
 	MOVQ   stepA+32(FP), CX
@@ -15529,8 +17602,6 @@ h5_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x20
-	JL           h5_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h5_whole_scaled
@@ -15619,15 +17690,58 @@ h5_whole_fresh:
 	RET
 
 h5_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+
+h5_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+
+h5_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z10
+	VMOVUPS.Z    64(BX), K2, Z11
+	VBROADCASTSS (AX), Z12
+	VFMADD231PS  Z12, Z10, Z0
+	VFMADD231PS  Z12, Z11, Z1
+	VBROADCASTSS 4(AX), Z12
+	VFMADD231PS  Z12, Z10, Z2
+	VFMADD231PS  Z12, Z11, Z3
+	VBROADCASTSS 8(AX), Z12
+	VFMADD231PS  Z12, Z10, Z4
+	VFMADD231PS  Z12, Z11, Z5
+	VBROADCASTSS 12(AX), Z12
+	VFMADD231PS  Z12, Z10, Z6
+	VFMADD231PS  Z12, Z11, Z7
+	VBROADCASTSS 16(AX), Z12
+	VFMADD231PS  Z12, Z10, Z8
+	VFMADD231PS  Z12, Z11, Z9
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h5_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h5_masked_scaled
+	JEQ          h5_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -15640,10 +17754,10 @@ h5_part:
 	VMULPS       Z10, Z8, Z8
 	VMULPS       Z10, Z9, Z9
 
-h5_masked_scaled:
+h5_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h5_masked_fresh
+	JZ           h5_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z10
 	VMOVUPS.Z    (AX), K1, Z11
 	VFMADD231PS  Z10, Z11, Z0
@@ -15684,11 +17798,11 @@ h5_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h5_tile
+	JNZ          h5_parttile
 	VZEROUPPER
 	RET
 
-h5_masked_fresh:
+h5_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
@@ -15708,11 +17822,15 @@ h5_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h5_tile
+	JNZ     h5_parttile
 	VZEROUPPER
 	RET
 
 h6:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x20
+	JL   h6_part
+
 h6_tile:
 	MOVQ   a+24(FP), AX
 	MOVQ   stepA+32(FP), CX
@@ -15859,8 +17977,6 @@ h6_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x20
-	JL           h6_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h6_whole_scaled
@@ -15961,15 +18077,63 @@ h6_whole_fresh:
 	RET
 
 h6_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+
+h6_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+h6_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z12
+	VMOVUPS.Z    64(BX), K2, Z13
+	VBROADCASTSS (AX), Z14
+	VFMADD231PS  Z14, Z12, Z0
+	VFMADD231PS  Z14, Z13, Z1
+	VBROADCASTSS 4(AX), Z14
+	VFMADD231PS  Z14, Z12, Z2
+	VFMADD231PS  Z14, Z13, Z3
+	VBROADCASTSS 8(AX), Z14
+	VFMADD231PS  Z14, Z12, Z4
+	VFMADD231PS  Z14, Z13, Z5
+	VBROADCASTSS 12(AX), Z14
+	VFMADD231PS  Z14, Z12, Z6
+	VFMADD231PS  Z14, Z13, Z7
+	VBROADCASTSS 16(AX), Z14
+	VFMADD231PS  Z14, Z12, Z8
+	VFMADD231PS  Z14, Z13, Z9
+	VBROADCASTSS 20(AX), Z14
+	VFMADD231PS  Z14, Z12, Z10
+	VFMADD231PS  Z14, Z13, Z11
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h6_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h6_masked_scaled
+	JEQ          h6_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -15984,10 +18148,10 @@ h6_part:
 	VMULPS       Z12, Z10, Z10
 	VMULPS       Z12, Z11, Z11
 
-h6_masked_scaled:
+h6_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h6_masked_fresh
+	JZ           h6_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z12
 	VMOVUPS.Z    (AX), K1, Z13
 	VFMADD231PS  Z12, Z13, Z0
@@ -16035,11 +18199,11 @@ h6_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h6_tile
+	JNZ          h6_parttile
 	VZEROUPPER
 	RET
 
-h6_masked_fresh:
+h6_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
@@ -16062,11 +18226,15 @@ h6_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h6_tile
+	JNZ     h6_parttile
 	VZEROUPPER
 	RET
 
 h7:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x20
+	JL   h7_part
+
 h7_tile:
 	MOVQ   a+24(FP), AX
 	MOVQ   stepA+32(FP), CX
@@ -16230,8 +18398,6 @@ h7_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x20
-	JL           h7_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h7_whole_scaled
@@ -16344,15 +18510,68 @@ h7_whole_fresh:
 	RET
 
 h7_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+
+h7_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+
+h7_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z14
+	VMOVUPS.Z    64(BX), K2, Z15
+	VBROADCASTSS (AX), Z16
+	VFMADD231PS  Z16, Z14, Z0
+	VFMADD231PS  Z16, Z15, Z1
+	VBROADCASTSS 4(AX), Z16
+	VFMADD231PS  Z16, Z14, Z2
+	VFMADD231PS  Z16, Z15, Z3
+	VBROADCASTSS 8(AX), Z16
+	VFMADD231PS  Z16, Z14, Z4
+	VFMADD231PS  Z16, Z15, Z5
+	VBROADCASTSS 12(AX), Z16
+	VFMADD231PS  Z16, Z14, Z6
+	VFMADD231PS  Z16, Z15, Z7
+	VBROADCASTSS 16(AX), Z16
+	VFMADD231PS  Z16, Z14, Z8
+	VFMADD231PS  Z16, Z15, Z9
+	VBROADCASTSS 20(AX), Z16
+	VFMADD231PS  Z16, Z14, Z10
+	VFMADD231PS  Z16, Z15, Z11
+	VBROADCASTSS 24(AX), Z16
+	VFMADD231PS  Z16, Z14, Z12
+	VFMADD231PS  Z16, Z15, Z13
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h7_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h7_masked_scaled
+	JEQ          h7_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
@@ -16369,10 +18588,10 @@ h7_part:
 	VMULPS       Z14, Z12, Z12
 	VMULPS       Z14, Z13, Z13
 
-h7_masked_scaled:
+h7_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h7_masked_fresh
+	JZ           h7_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z14
 	VMOVUPS.Z    (AX), K1, Z15
 	VFMADD231PS  Z14, Z15, Z0
@@ -16427,11 +18646,11 @@ h7_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h7_tile
+	JNZ          h7_parttile
 	VZEROUPPER
 	RET
 
-h7_masked_fresh:
+h7_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
@@ -16457,11 +18676,15 @@ h7_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h7_tile
+	JNZ     h7_parttile
 	VZEROUPPER
 	RET
 
 h8:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x20
+	JL   h8_part
+
 h8_tile:
 	MOVQ   a+24(FP), AX
 	MOVQ   stepA+32(FP), CX
@@ -16642,8 +18865,6 @@ h8_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x20
-	JL           h8_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h8_whole_scaled
@@ -16768,15 +18989,73 @@ h8_whole_fresh:
 	RET
 
 h8_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+
+h8_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+h8_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z16
+	VMOVUPS.Z    64(BX), K2, Z17
+	VBROADCASTSS (AX), Z18
+	VFMADD231PS  Z18, Z16, Z0
+	VFMADD231PS  Z18, Z17, Z1
+	VBROADCASTSS 4(AX), Z18
+	VFMADD231PS  Z18, Z16, Z2
+	VFMADD231PS  Z18, Z17, Z3
+	VBROADCASTSS 8(AX), Z18
+	VFMADD231PS  Z18, Z16, Z4
+	VFMADD231PS  Z18, Z17, Z5
+	VBROADCASTSS 12(AX), Z18
+	VFMADD231PS  Z18, Z16, Z6
+	VFMADD231PS  Z18, Z17, Z7
+	VBROADCASTSS 16(AX), Z18
+	VFMADD231PS  Z18, Z16, Z8
+	VFMADD231PS  Z18, Z17, Z9
+	VBROADCASTSS 20(AX), Z18
+	VFMADD231PS  Z18, Z16, Z10
+	VFMADD231PS  Z18, Z17, Z11
+	VBROADCASTSS 24(AX), Z18
+	VFMADD231PS  Z18, Z16, Z12
+	VFMADD231PS  Z18, Z17, Z13
+	VBROADCASTSS 28(AX), Z18
+	VFMADD231PS  Z18, Z16, Z14
+	VFMADD231PS  Z18, Z17, Z15
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h8_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h8_masked_scaled
+	JEQ          h8_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
@@ -16795,10 +19074,10 @@ h8_part:
 	VMULPS       Z16, Z14, Z14
 	VMULPS       Z16, Z15, Z15
 
-h8_masked_scaled:
+h8_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h8_masked_fresh
+	JZ           h8_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z16
 	VMOVUPS.Z    (AX), K1, Z17
 	VFMADD231PS  Z16, Z17, Z0
@@ -16860,11 +19139,11 @@ h8_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h8_tile
+	JNZ          h8_parttile
 	VZEROUPPER
 	RET
 
-h8_masked_fresh:
+h8_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
@@ -16893,11 +19172,15 @@ h8_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h8_tile
+	JNZ     h8_parttile
 	VZEROUPPER
 	RET
 
 h9:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x20
+	JL   h9_part
+
 h9_tile:
 	MOVQ   a+24(FP), AX
 	MOVQ   stepA+32(FP), CX
@@ -17095,8 +19378,6 @@ h9_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x20
-	JL           h9_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h9_whole_scaled
@@ -17233,15 +19514,78 @@ h9_whole_fresh:
 	RET
 
 h9_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+
+h9_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+
+h9_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z18
+	VMOVUPS.Z    64(BX), K2, Z19
+	VBROADCASTSS (AX), Z20
+	VFMADD231PS  Z20, Z18, Z0
+	VFMADD231PS  Z20, Z19, Z1
+	VBROADCASTSS 4(AX), Z20
+	VFMADD231PS  Z20, Z18, Z2
+	VFMADD231PS  Z20, Z19, Z3
+	VBROADCASTSS 8(AX), Z20
+	VFMADD231PS  Z20, Z18, Z4
+	VFMADD231PS  Z20, Z19, Z5
+	VBROADCASTSS 12(AX), Z20
+	VFMADD231PS  Z20, Z18, Z6
+	VFMADD231PS  Z20, Z19, Z7
+	VBROADCASTSS 16(AX), Z20
+	VFMADD231PS  Z20, Z18, Z8
+	VFMADD231PS  Z20, Z19, Z9
+	VBROADCASTSS 20(AX), Z20
+	VFMADD231PS  Z20, Z18, Z10
+	VFMADD231PS  Z20, Z19, Z11
+	VBROADCASTSS 24(AX), Z20
+	VFMADD231PS  Z20, Z18, Z12
+	VFMADD231PS  Z20, Z19, Z13
+	VBROADCASTSS 28(AX), Z20
+	VFMADD231PS  Z20, Z18, Z14
+	VFMADD231PS  Z20, Z19, Z15
+	VBROADCASTSS 32(AX), Z20
+	VFMADD231PS  Z20, Z18, Z16
+	VFMADD231PS  Z20, Z19, Z17
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h9_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h9_masked_scaled
+	JEQ          h9_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z18
 	VMULPS       Z18, Z0, Z0
 	VMULPS       Z18, Z1, Z1
@@ -17262,10 +19606,10 @@ h9_part:
 	VMULPS       Z18, Z16, Z16
 	VMULPS       Z18, Z17, Z17
 
-h9_masked_scaled:
+h9_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h9_masked_fresh
+	JZ           h9_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z18
 	VMOVUPS.Z    (AX), K1, Z19
 	VFMADD231PS  Z18, Z19, Z0
@@ -17334,11 +19678,11 @@ h9_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h9_tile
+	JNZ          h9_parttile
 	VZEROUPPER
 	RET
 
-h9_masked_fresh:
+h9_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
@@ -17370,11 +19714,15 @@ h9_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h9_tile
+	JNZ     h9_parttile
 	VZEROUPPER
 	RET
 
 h10:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x20
+	JL   h10_part
+
 h10_tile:
 	MOVQ   a+24(FP), AX
 	MOVQ   stepA+32(FP), CX
@@ -17589,8 +19937,6 @@ h10_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x20
-	JL           h10_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h10_whole_scaled
@@ -17739,15 +20085,83 @@ h10_whole_fresh:
 	RET
 
 h10_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+
+h10_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+
+h10_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z20
+	VMOVUPS.Z    64(BX), K2, Z21
+	VBROADCASTSS (AX), Z22
+	VFMADD231PS  Z22, Z20, Z0
+	VFMADD231PS  Z22, Z21, Z1
+	VBROADCASTSS 4(AX), Z22
+	VFMADD231PS  Z22, Z20, Z2
+	VFMADD231PS  Z22, Z21, Z3
+	VBROADCASTSS 8(AX), Z22
+	VFMADD231PS  Z22, Z20, Z4
+	VFMADD231PS  Z22, Z21, Z5
+	VBROADCASTSS 12(AX), Z22
+	VFMADD231PS  Z22, Z20, Z6
+	VFMADD231PS  Z22, Z21, Z7
+	VBROADCASTSS 16(AX), Z22
+	VFMADD231PS  Z22, Z20, Z8
+	VFMADD231PS  Z22, Z21, Z9
+	VBROADCASTSS 20(AX), Z22
+	VFMADD231PS  Z22, Z20, Z10
+	VFMADD231PS  Z22, Z21, Z11
+	VBROADCASTSS 24(AX), Z22
+	VFMADD231PS  Z22, Z20, Z12
+	VFMADD231PS  Z22, Z21, Z13
+	VBROADCASTSS 28(AX), Z22
+	VFMADD231PS  Z22, Z20, Z14
+	VFMADD231PS  Z22, Z21, Z15
+	VBROADCASTSS 32(AX), Z22
+	VFMADD231PS  Z22, Z20, Z16
+	VFMADD231PS  Z22, Z21, Z17
+	VBROADCASTSS 36(AX), Z22
+	VFMADD231PS  Z22, Z20, Z18
+	VFMADD231PS  Z22, Z21, Z19
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h10_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h10_masked_scaled
+	JEQ          h10_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z20
 	VMULPS       Z20, Z0, Z0
 	VMULPS       Z20, Z1, Z1
@@ -17770,10 +20184,10 @@ h10_part:
 	VMULPS       Z20, Z18, Z18
 	VMULPS       Z20, Z19, Z19
 
-h10_masked_scaled:
+h10_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h10_masked_fresh
+	JZ           h10_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z20
 	VMOVUPS.Z    (AX), K1, Z21
 	VFMADD231PS  Z20, Z21, Z0
@@ -17849,11 +20263,11 @@ h10_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h10_tile
+	JNZ          h10_parttile
 	VZEROUPPER
 	RET
 
-h10_masked_fresh:
+h10_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
@@ -17888,11 +20302,15 @@ h10_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h10_tile
+	JNZ     h10_parttile
 	VZEROUPPER
 	RET
 
 h11:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x20
+	JL   h11_part
+
 h11_tile:
 	MOVQ   a+24(FP), AX
 	MOVQ   stepA+32(FP), CX
@@ -18124,8 +20542,6 @@ h11_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x20
-	JL           h11_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h11_whole_scaled
@@ -18286,15 +20702,88 @@ h11_whole_fresh:
 	RET
 
 h11_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+
+h11_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+
+h11_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z22
+	VMOVUPS.Z    64(BX), K2, Z23
+	VBROADCASTSS (AX), Z24
+	VFMADD231PS  Z24, Z22, Z0
+	VFMADD231PS  Z24, Z23, Z1
+	VBROADCASTSS 4(AX), Z24
+	VFMADD231PS  Z24, Z22, Z2
+	VFMADD231PS  Z24, Z23, Z3
+	VBROADCASTSS 8(AX), Z24
+	VFMADD231PS  Z24, Z22, Z4
+	VFMADD231PS  Z24, Z23, Z5
+	VBROADCASTSS 12(AX), Z24
+	VFMADD231PS  Z24, Z22, Z6
+	VFMADD231PS  Z24, Z23, Z7
+	VBROADCASTSS 16(AX), Z24
+	VFMADD231PS  Z24, Z22, Z8
+	VFMADD231PS  Z24, Z23, Z9
+	VBROADCASTSS 20(AX), Z24
+	VFMADD231PS  Z24, Z22, Z10
+	VFMADD231PS  Z24, Z23, Z11
+	VBROADCASTSS 24(AX), Z24
+	VFMADD231PS  Z24, Z22, Z12
+	VFMADD231PS  Z24, Z23, Z13
+	VBROADCASTSS 28(AX), Z24
+	VFMADD231PS  Z24, Z22, Z14
+	VFMADD231PS  Z24, Z23, Z15
+	VBROADCASTSS 32(AX), Z24
+	VFMADD231PS  Z24, Z22, Z16
+	VFMADD231PS  Z24, Z23, Z17
+	VBROADCASTSS 36(AX), Z24
+	VFMADD231PS  Z24, Z22, Z18
+	VFMADD231PS  Z24, Z23, Z19
+	VBROADCASTSS 40(AX), Z24
+	VFMADD231PS  Z24, Z22, Z20
+	VFMADD231PS  Z24, Z23, Z21
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h11_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h11_masked_scaled
+	JEQ          h11_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z22
 	VMULPS       Z22, Z0, Z0
 	VMULPS       Z22, Z1, Z1
@@ -18319,10 +20808,10 @@ h11_part:
 	VMULPS       Z22, Z20, Z20
 	VMULPS       Z22, Z21, Z21
 
-h11_masked_scaled:
+h11_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h11_masked_fresh
+	JZ           h11_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z22
 	VMOVUPS.Z    (AX), K1, Z23
 	VFMADD231PS  Z22, Z23, Z0
@@ -18405,11 +20894,11 @@ h11_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h11_tile
+	JNZ          h11_parttile
 	VZEROUPPER
 	RET
 
-h11_masked_fresh:
+h11_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
@@ -18447,11 +20936,15 @@ h11_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h11_tile
+	JNZ     h11_parttile
 	VZEROUPPER
 	RET
 
 h12:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x20
+	JL   h12_part
+
 h12_tile:
 	MOVQ   a+24(FP), AX
 	MOVQ   stepA+32(FP), CX
@@ -18700,8 +21193,6 @@ h12_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x20
-	JL           h12_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h12_whole_scaled
@@ -18874,15 +21365,93 @@ h12_whole_fresh:
 	RET
 
 h12_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+
+h12_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+
+h12_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z24
+	VMOVUPS.Z    64(BX), K2, Z25
+	VBROADCASTSS (AX), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	VBROADCASTSS 4(AX), Z26
+	VFMADD231PS  Z26, Z24, Z2
+	VFMADD231PS  Z26, Z25, Z3
+	VBROADCASTSS 8(AX), Z26
+	VFMADD231PS  Z26, Z24, Z4
+	VFMADD231PS  Z26, Z25, Z5
+	VBROADCASTSS 12(AX), Z26
+	VFMADD231PS  Z26, Z24, Z6
+	VFMADD231PS  Z26, Z25, Z7
+	VBROADCASTSS 16(AX), Z26
+	VFMADD231PS  Z26, Z24, Z8
+	VFMADD231PS  Z26, Z25, Z9
+	VBROADCASTSS 20(AX), Z26
+	VFMADD231PS  Z26, Z24, Z10
+	VFMADD231PS  Z26, Z25, Z11
+	VBROADCASTSS 24(AX), Z26
+	VFMADD231PS  Z26, Z24, Z12
+	VFMADD231PS  Z26, Z25, Z13
+	VBROADCASTSS 28(AX), Z26
+	VFMADD231PS  Z26, Z24, Z14
+	VFMADD231PS  Z26, Z25, Z15
+	VBROADCASTSS 32(AX), Z26
+	VFMADD231PS  Z26, Z24, Z16
+	VFMADD231PS  Z26, Z25, Z17
+	VBROADCASTSS 36(AX), Z26
+	VFMADD231PS  Z26, Z24, Z18
+	VFMADD231PS  Z26, Z25, Z19
+	VBROADCASTSS 40(AX), Z26
+	VFMADD231PS  Z26, Z24, Z20
+	VFMADD231PS  Z26, Z25, Z21
+	VBROADCASTSS 44(AX), Z26
+	VFMADD231PS  Z26, Z24, Z22
+	VFMADD231PS  Z26, Z25, Z23
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h12_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h12_masked_scaled
+	JEQ          h12_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z24
 	VMULPS       Z24, Z0, Z0
 	VMULPS       Z24, Z1, Z1
@@ -18909,10 +21478,10 @@ h12_part:
 	VMULPS       Z24, Z22, Z22
 	VMULPS       Z24, Z23, Z23
 
-h12_masked_scaled:
+h12_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h12_masked_fresh
+	JZ           h12_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z24
 	VMOVUPS.Z    (AX), K1, Z25
 	VFMADD231PS  Z24, Z25, Z0
@@ -19002,11 +21571,11 @@ h12_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h12_tile
+	JNZ          h12_parttile
 	VZEROUPPER
 	RET
 
-h12_masked_fresh:
+h12_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
@@ -19047,7 +21616,7 @@ h12_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h12_tile
+	JNZ     h12_parttile
 	VZEROUPPER
 	RET
 
@@ -19077,6 +21646,9 @@ TEXT ·tile32RowsAVX512(SB), NOSPLIT, $0-96
 	JEQ  h3
 	CMPQ AX, $0x02
 	JEQ  h2
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x20
+	JL   h1_part
 
 h1_tile:
 	MOVQ   stepA+32(FP), AX
@@ -19137,8 +21709,6 @@ h1_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x20
-	JL           h1_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h1_whole_scaled
@@ -19179,23 +21749,47 @@ h1_whole_fresh:
 	RET
 
 h1_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+
+h1_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), AX
+	MOVQ   k+16(FP), AX
+	MOVQ   b+48(FP), DX
+	MOVQ   stepB+56(FP), BX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+
+h1_partstep_one:
+	VMOVUPS.Z    (DX), K1, Z2
+	VMOVUPS.Z    64(DX), K2, Z3
+	VBROADCASTSS (CX), Z4
+	VFMADD231PS  Z4, Z2, Z0
+	VFMADD231PS  Z4, Z3, Z1
+	ADDQ         BX, DX
+	ADDQ         $0x04, CX
+	DECQ         AX
+	JNZ          h1_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h1_masked_scaled
+	JEQ          h1_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
-h1_masked_scaled:
+h1_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h1_masked_fresh
+	JZ           h1_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z2
 	VMOVUPS.Z    (AX), K1, Z3
 	VFMADD231PS  Z2, Z3, Z0
@@ -19208,11 +21802,11 @@ h1_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h1_tile
+	JNZ          h1_parttile
 	VZEROUPPER
 	RET
 
-h1_masked_fresh:
+h1_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
@@ -19220,11 +21814,15 @@ h1_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h1_tile
+	JNZ     h1_parttile
 	VZEROUPPER
 	RET
 
 h2:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x20
+	JL   h2_part
+
 h2_tile:
 	MOVQ   stepA+32(FP), AX
 	MOVQ   a+24(FP), CX
@@ -19301,8 +21899,6 @@ h2_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x20
-	JL           h2_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h2_whole_scaled
@@ -19355,25 +21951,54 @@ h2_whole_fresh:
 	RET
 
 h2_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+
+h2_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+h2_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z4
+	VMOVUPS.Z    64(BX), K2, Z5
+	VBROADCASTSS (CX), Z6
+	VFMADD231PS  Z6, Z4, Z0
+	VFMADD231PS  Z6, Z5, Z1
+	VBROADCASTSS (CX)(AX*1), Z6
+	VFMADD231PS  Z6, Z4, Z2
+	VFMADD231PS  Z6, Z5, Z3
+	ADDQ         SI, BX
+	ADDQ         $0x04, CX
+	DECQ         DX
+	JNZ          h2_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h2_masked_scaled
+	JEQ          h2_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
-h2_masked_scaled:
+h2_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h2_masked_fresh
+	JZ           h2_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z4
 	VMOVUPS.Z    (AX), K1, Z5
 	VFMADD231PS  Z4, Z5, Z0
@@ -19393,11 +22018,11 @@ h2_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h2_tile
+	JNZ          h2_parttile
 	VZEROUPPER
 	RET
 
-h2_masked_fresh:
+h2_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
@@ -19408,11 +22033,15 @@ h2_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h2_tile
+	JNZ     h2_parttile
 	VZEROUPPER
 	RET
 
 h3:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x20
+	JL   h3_part
+
 h3_tile:
 	MOVQ   stepA+32(FP), AX
 	MOVQ   a+24(FP), CX
@@ -19506,8 +22135,6 @@ h3_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x20
-	JL           h3_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h3_whole_scaled
@@ -19572,15 +22199,49 @@ h3_whole_fresh:
 	RET
 
 h3_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+
+h3_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+
+h3_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z6
+	VMOVUPS.Z    64(BX), K2, Z7
+	VBROADCASTSS (CX), Z8
+	VFMADD231PS  Z8, Z6, Z0
+	VFMADD231PS  Z8, Z7, Z1
+	VBROADCASTSS (CX)(AX*1), Z8
+	VFMADD231PS  Z8, Z6, Z2
+	VFMADD231PS  Z8, Z7, Z3
+	VBROADCASTSS (CX)(AX*2), Z8
+	VFMADD231PS  Z8, Z6, Z4
+	VFMADD231PS  Z8, Z7, Z5
+	ADDQ         SI, BX
+	ADDQ         $0x04, CX
+	DECQ         DX
+	JNZ          h3_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h3_masked_scaled
+	JEQ          h3_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -19589,10 +22250,10 @@ h3_part:
 	VMULPS       Z6, Z4, Z4
 	VMULPS       Z6, Z5, Z5
 
-h3_masked_scaled:
+h3_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h3_masked_fresh
+	JZ           h3_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z6
 	VMOVUPS.Z    (AX), K1, Z7
 	VFMADD231PS  Z6, Z7, Z0
@@ -19619,11 +22280,11 @@ h3_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h3_tile
+	JNZ          h3_parttile
 	VZEROUPPER
 	RET
 
-h3_masked_fresh:
+h3_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
@@ -19637,11 +22298,15 @@ h3_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h3_tile
+	JNZ     h3_parttile
 	VZEROUPPER
 	RET
 
 h4:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x20
+	JL   h4_part
+
 h4_tile:
 	MOVQ   stepA+32(FP), AX
 	MOVQ   a+24(FP), CX
@@ -19755,8 +22420,6 @@ h4_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x20
-	JL           h4_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h4_whole_scaled
@@ -19833,15 +22496,56 @@ h4_whole_fresh:
 	RET
 
 h4_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+
+h4_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	LEAQ   (CX)(DX*1), DX
+	MOVQ   k+16(FP), BX
+	MOVQ   b+48(FP), SI
+	MOVQ   stepB+56(FP), DI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+h4_partstep_one:
+	VMOVUPS.Z    (SI), K1, Z8
+	VMOVUPS.Z    64(SI), K2, Z9
+	VBROADCASTSS (CX), Z10
+	VFMADD231PS  Z10, Z8, Z0
+	VFMADD231PS  Z10, Z9, Z1
+	VBROADCASTSS (CX)(AX*1), Z10
+	VFMADD231PS  Z10, Z8, Z2
+	VFMADD231PS  Z10, Z9, Z3
+	VBROADCASTSS (CX)(AX*2), Z10
+	VFMADD231PS  Z10, Z8, Z4
+	VFMADD231PS  Z10, Z9, Z5
+	VBROADCASTSS (DX), Z10
+	VFMADD231PS  Z10, Z8, Z6
+	VFMADD231PS  Z10, Z9, Z7
+	ADDQ         DI, SI
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, DX
+	DECQ         BX
+	JNZ          h4_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h4_masked_scaled
+	JEQ          h4_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -19852,10 +22556,10 @@ h4_part:
 	VMULPS       Z8, Z6, Z6
 	VMULPS       Z8, Z7, Z7
 
-h4_masked_scaled:
+h4_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h4_masked_fresh
+	JZ           h4_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z8
 	VMOVUPS.Z    (AX), K1, Z9
 	VFMADD231PS  Z8, Z9, Z0
@@ -19889,11 +22593,11 @@ h4_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h4_tile
+	JNZ          h4_parttile
 	VZEROUPPER
 	RET
 
-h4_masked_fresh:
+h4_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
@@ -19910,11 +22614,15 @@ h4_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h4_tile
+	JNZ     h4_parttile
 	VZEROUPPER
 	RET
 
 h5:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x20
+	JL   h5_part
+
 h5_tile:
 	MOVQ   stepA+32(FP), AX
 	MOVQ   a+24(FP), CX
@@ -20045,8 +22753,6 @@ h5_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x20
-	JL           h5_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h5_whole_scaled
@@ -20135,15 +22841,61 @@ h5_whole_fresh:
 	RET
 
 h5_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+
+h5_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	LEAQ   (CX)(DX*1), DX
+	MOVQ   k+16(FP), BX
+	MOVQ   b+48(FP), SI
+	MOVQ   stepB+56(FP), DI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+
+h5_partstep_one:
+	VMOVUPS.Z    (SI), K1, Z10
+	VMOVUPS.Z    64(SI), K2, Z11
+	VBROADCASTSS (CX), Z12
+	VFMADD231PS  Z12, Z10, Z0
+	VFMADD231PS  Z12, Z11, Z1
+	VBROADCASTSS (CX)(AX*1), Z12
+	VFMADD231PS  Z12, Z10, Z2
+	VFMADD231PS  Z12, Z11, Z3
+	VBROADCASTSS (CX)(AX*2), Z12
+	VFMADD231PS  Z12, Z10, Z4
+	VFMADD231PS  Z12, Z11, Z5
+	VBROADCASTSS (DX), Z12
+	VFMADD231PS  Z12, Z10, Z6
+	VFMADD231PS  Z12, Z11, Z7
+	VBROADCASTSS (DX)(AX*1), Z12
+	VFMADD231PS  Z12, Z10, Z8
+	VFMADD231PS  Z12, Z11, Z9
+	ADDQ         DI, SI
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, DX
+	DECQ         BX
+	JNZ          h5_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h5_masked_scaled
+	JEQ          h5_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -20156,10 +22908,10 @@ h5_part:
 	VMULPS       Z10, Z8, Z8
 	VMULPS       Z10, Z9, Z9
 
-h5_masked_scaled:
+h5_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h5_masked_fresh
+	JZ           h5_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z10
 	VMOVUPS.Z    (AX), K1, Z11
 	VFMADD231PS  Z10, Z11, Z0
@@ -20200,11 +22952,11 @@ h5_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h5_tile
+	JNZ          h5_parttile
 	VZEROUPPER
 	RET
 
-h5_masked_fresh:
+h5_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
@@ -20224,11 +22976,15 @@ h5_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h5_tile
+	JNZ     h5_parttile
 	VZEROUPPER
 	RET
 
 h6:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x20
+	JL   h6_part
+
 h6_tile:
 	MOVQ   stepA+32(FP), AX
 	MOVQ   a+24(FP), CX
@@ -20376,8 +23132,6 @@ h6_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x20
-	JL           h6_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h6_whole_scaled
@@ -20478,15 +23232,66 @@ h6_whole_fresh:
 	RET
 
 h6_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+
+h6_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	LEAQ   (CX)(DX*1), DX
+	MOVQ   k+16(FP), BX
+	MOVQ   b+48(FP), SI
+	MOVQ   stepB+56(FP), DI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+h6_partstep_one:
+	VMOVUPS.Z    (SI), K1, Z12
+	VMOVUPS.Z    64(SI), K2, Z13
+	VBROADCASTSS (CX), Z14
+	VFMADD231PS  Z14, Z12, Z0
+	VFMADD231PS  Z14, Z13, Z1
+	VBROADCASTSS (CX)(AX*1), Z14
+	VFMADD231PS  Z14, Z12, Z2
+	VFMADD231PS  Z14, Z13, Z3
+	VBROADCASTSS (CX)(AX*2), Z14
+	VFMADD231PS  Z14, Z12, Z4
+	VFMADD231PS  Z14, Z13, Z5
+	VBROADCASTSS (DX), Z14
+	VFMADD231PS  Z14, Z12, Z6
+	VFMADD231PS  Z14, Z13, Z7
+	VBROADCASTSS (DX)(AX*1), Z14
+	VFMADD231PS  Z14, Z12, Z8
+	VFMADD231PS  Z14, Z13, Z9
+	VBROADCASTSS (DX)(AX*2), Z14
+	VFMADD231PS  Z14, Z12, Z10
+	VFMADD231PS  Z14, Z13, Z11
+	ADDQ         DI, SI
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, DX
+	DECQ         BX
+	JNZ          h6_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h6_masked_scaled
+	JEQ          h6_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -20501,10 +23306,10 @@ h6_part:
 	VMULPS       Z12, Z10, Z10
 	VMULPS       Z12, Z11, Z11
 
-h6_masked_scaled:
+h6_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h6_masked_fresh
+	JZ           h6_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z12
 	VMOVUPS.Z    (AX), K1, Z13
 	VFMADD231PS  Z12, Z13, Z0
@@ -20552,11 +23357,11 @@ h6_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h6_tile
+	JNZ          h6_parttile
 	VZEROUPPER
 	RET
 
-h6_masked_fresh:
+h6_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
@@ -20579,11 +23384,15 @@ h6_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h6_tile
+	JNZ     h6_parttile
 	VZEROUPPER
 	RET
 
 h7:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x20
+	JL   h7_part
+
 h7_tile:
 	MOVQ   stepA+32(FP), AX
 	MOVQ   a+24(FP), CX
@@ -20751,8 +23560,6 @@ h7_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x20
-	JL           h7_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h7_whole_scaled
@@ -20865,15 +23672,73 @@ h7_whole_fresh:
 	RET
 
 h7_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+
+h7_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	LEAQ   (CX)(DX*1), BX
+	LEAQ   (BX)(DX*1), DX
+	MOVQ   k+16(FP), SI
+	MOVQ   b+48(FP), DI
+	MOVQ   stepB+56(FP), R8
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+
+h7_partstep_one:
+	VMOVUPS.Z    (DI), K1, Z14
+	VMOVUPS.Z    64(DI), K2, Z15
+	VBROADCASTSS (CX), Z16
+	VFMADD231PS  Z16, Z14, Z0
+	VFMADD231PS  Z16, Z15, Z1
+	VBROADCASTSS (CX)(AX*1), Z16
+	VFMADD231PS  Z16, Z14, Z2
+	VFMADD231PS  Z16, Z15, Z3
+	VBROADCASTSS (CX)(AX*2), Z16
+	VFMADD231PS  Z16, Z14, Z4
+	VFMADD231PS  Z16, Z15, Z5
+	VBROADCASTSS (BX), Z16
+	VFMADD231PS  Z16, Z14, Z6
+	VFMADD231PS  Z16, Z15, Z7
+	VBROADCASTSS (BX)(AX*1), Z16
+	VFMADD231PS  Z16, Z14, Z8
+	VFMADD231PS  Z16, Z15, Z9
+	VBROADCASTSS (BX)(AX*2), Z16
+	VFMADD231PS  Z16, Z14, Z10
+	VFMADD231PS  Z16, Z15, Z11
+	VBROADCASTSS (DX), Z16
+	VFMADD231PS  Z16, Z14, Z12
+	VFMADD231PS  Z16, Z15, Z13
+	ADDQ         R8, DI
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, DX
+	DECQ         SI
+	JNZ          h7_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h7_masked_scaled
+	JEQ          h7_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
@@ -20890,10 +23755,10 @@ h7_part:
 	VMULPS       Z14, Z12, Z12
 	VMULPS       Z14, Z13, Z13
 
-h7_masked_scaled:
+h7_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h7_masked_fresh
+	JZ           h7_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z14
 	VMOVUPS.Z    (AX), K1, Z15
 	VFMADD231PS  Z14, Z15, Z0
@@ -20948,11 +23813,11 @@ h7_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h7_tile
+	JNZ          h7_parttile
 	VZEROUPPER
 	RET
 
-h7_masked_fresh:
+h7_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
@@ -20978,11 +23843,15 @@ h7_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h7_tile
+	JNZ     h7_parttile
 	VZEROUPPER
 	RET
 
 h8:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x20
+	JL   h8_part
+
 h8_tile:
 	MOVQ   stepA+32(FP), AX
 	MOVQ   a+24(FP), CX
@@ -21167,8 +24036,6 @@ h8_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x20
-	JL           h8_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h8_whole_scaled
@@ -21293,15 +24160,78 @@ h8_whole_fresh:
 	RET
 
 h8_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+
+h8_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	LEAQ   (CX)(DX*1), BX
+	LEAQ   (BX)(DX*1), DX
+	MOVQ   k+16(FP), SI
+	MOVQ   b+48(FP), DI
+	MOVQ   stepB+56(FP), R8
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+h8_partstep_one:
+	VMOVUPS.Z    (DI), K1, Z16
+	VMOVUPS.Z    64(DI), K2, Z17
+	VBROADCASTSS (CX), Z18
+	VFMADD231PS  Z18, Z16, Z0
+	VFMADD231PS  Z18, Z17, Z1
+	VBROADCASTSS (CX)(AX*1), Z18
+	VFMADD231PS  Z18, Z16, Z2
+	VFMADD231PS  Z18, Z17, Z3
+	VBROADCASTSS (CX)(AX*2), Z18
+	VFMADD231PS  Z18, Z16, Z4
+	VFMADD231PS  Z18, Z17, Z5
+	VBROADCASTSS (BX), Z18
+	VFMADD231PS  Z18, Z16, Z6
+	VFMADD231PS  Z18, Z17, Z7
+	VBROADCASTSS (BX)(AX*1), Z18
+	VFMADD231PS  Z18, Z16, Z8
+	VFMADD231PS  Z18, Z17, Z9
+	VBROADCASTSS (BX)(AX*2), Z18
+	VFMADD231PS  Z18, Z16, Z10
+	VFMADD231PS  Z18, Z17, Z11
+	VBROADCASTSS (DX), Z18
+	VFMADD231PS  Z18, Z16, Z12
+	VFMADD231PS  Z18, Z17, Z13
+	VBROADCASTSS (DX)(AX*1), Z18
+	VFMADD231PS  Z18, Z16, Z14
+	VFMADD231PS  Z18, Z17, Z15
+	ADDQ         R8, DI
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, DX
+	DECQ         SI
+	JNZ          h8_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h8_masked_scaled
+	JEQ          h8_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
@@ -21320,10 +24250,10 @@ h8_part:
 	VMULPS       Z16, Z14, Z14
 	VMULPS       Z16, Z15, Z15
 
-h8_masked_scaled:
+h8_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h8_masked_fresh
+	JZ           h8_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z16
 	VMOVUPS.Z    (AX), K1, Z17
 	VFMADD231PS  Z16, Z17, Z0
@@ -21385,11 +24315,11 @@ h8_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h8_tile
+	JNZ          h8_parttile
 	VZEROUPPER
 	RET
 
-h8_masked_fresh:
+h8_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
@@ -21418,11 +24348,15 @@ h8_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h8_tile
+	JNZ     h8_parttile
 	VZEROUPPER
 	RET
 
 h9:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x20
+	JL   h9_part
+
 h9_tile:
 	MOVQ   stepA+32(FP), AX
 	MOVQ   a+24(FP), CX
@@ -21624,8 +24558,6 @@ h9_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x20
-	JL           h9_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h9_whole_scaled
@@ -21762,15 +24694,83 @@ h9_whole_fresh:
 	RET
 
 h9_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+
+h9_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	LEAQ   (CX)(DX*1), BX
+	LEAQ   (BX)(DX*1), DX
+	MOVQ   k+16(FP), SI
+	MOVQ   b+48(FP), DI
+	MOVQ   stepB+56(FP), R8
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+
+h9_partstep_one:
+	VMOVUPS.Z    (DI), K1, Z18
+	VMOVUPS.Z    64(DI), K2, Z19
+	VBROADCASTSS (CX), Z20
+	VFMADD231PS  Z20, Z18, Z0
+	VFMADD231PS  Z20, Z19, Z1
+	VBROADCASTSS (CX)(AX*1), Z20
+	VFMADD231PS  Z20, Z18, Z2
+	VFMADD231PS  Z20, Z19, Z3
+	VBROADCASTSS (CX)(AX*2), Z20
+	VFMADD231PS  Z20, Z18, Z4
+	VFMADD231PS  Z20, Z19, Z5
+	VBROADCASTSS (BX), Z20
+	VFMADD231PS  Z20, Z18, Z6
+	VFMADD231PS  Z20, Z19, Z7
+	VBROADCASTSS (BX)(AX*1), Z20
+	VFMADD231PS  Z20, Z18, Z8
+	VFMADD231PS  Z20, Z19, Z9
+	VBROADCASTSS (BX)(AX*2), Z20
+	VFMADD231PS  Z20, Z18, Z10
+	VFMADD231PS  Z20, Z19, Z11
+	VBROADCASTSS (DX), Z20
+	VFMADD231PS  Z20, Z18, Z12
+	VFMADD231PS  Z20, Z19, Z13
+	VBROADCASTSS (DX)(AX*1), Z20
+	VFMADD231PS  Z20, Z18, Z14
+	VFMADD231PS  Z20, Z19, Z15
+	VBROADCASTSS (DX)(AX*2), Z20
+	VFMADD231PS  Z20, Z18, Z16
+	VFMADD231PS  Z20, Z19, Z17
+	ADDQ         R8, DI
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, DX
+	DECQ         SI
+	JNZ          h9_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h9_masked_scaled
+	JEQ          h9_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z18
 	VMULPS       Z18, Z0, Z0
 	VMULPS       Z18, Z1, Z1
@@ -21791,10 +24791,10 @@ h9_part:
 	VMULPS       Z18, Z16, Z16
 	VMULPS       Z18, Z17, Z17
 
-h9_masked_scaled:
+h9_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h9_masked_fresh
+	JZ           h9_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z18
 	VMOVUPS.Z    (AX), K1, Z19
 	VFMADD231PS  Z18, Z19, Z0
@@ -21863,11 +24863,11 @@ h9_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h9_tile
+	JNZ          h9_parttile
 	VZEROUPPER
 	RET
 
-h9_masked_fresh:
+h9_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
@@ -21899,11 +24899,15 @@ h9_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h9_tile
+	JNZ     h9_parttile
 	VZEROUPPER
 	RET
 
 h10:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x20
+	JL   h10_part
+
 h10_tile:
 	MOVQ   stepA+32(FP), AX
 	MOVQ   a+24(FP), CX
@@ -22125,8 +25129,6 @@ h10_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x20
-	JL           h10_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h10_whole_scaled
@@ -22275,15 +25277,90 @@ h10_whole_fresh:
 	RET
 
 h10_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+
+h10_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	LEAQ   (CX)(DX*1), BX
+	LEAQ   (BX)(DX*1), SI
+	LEAQ   (SI)(DX*1), DX
+	MOVQ   k+16(FP), DI
+	MOVQ   b+48(FP), R8
+	MOVQ   stepB+56(FP), R9
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+
+h10_partstep_one:
+	VMOVUPS.Z    (R8), K1, Z20
+	VMOVUPS.Z    64(R8), K2, Z21
+	VBROADCASTSS (CX), Z22
+	VFMADD231PS  Z22, Z20, Z0
+	VFMADD231PS  Z22, Z21, Z1
+	VBROADCASTSS (CX)(AX*1), Z22
+	VFMADD231PS  Z22, Z20, Z2
+	VFMADD231PS  Z22, Z21, Z3
+	VBROADCASTSS (CX)(AX*2), Z22
+	VFMADD231PS  Z22, Z20, Z4
+	VFMADD231PS  Z22, Z21, Z5
+	VBROADCASTSS (BX), Z22
+	VFMADD231PS  Z22, Z20, Z6
+	VFMADD231PS  Z22, Z21, Z7
+	VBROADCASTSS (BX)(AX*1), Z22
+	VFMADD231PS  Z22, Z20, Z8
+	VFMADD231PS  Z22, Z21, Z9
+	VBROADCASTSS (BX)(AX*2), Z22
+	VFMADD231PS  Z22, Z20, Z10
+	VFMADD231PS  Z22, Z21, Z11
+	VBROADCASTSS (SI), Z22
+	VFMADD231PS  Z22, Z20, Z12
+	VFMADD231PS  Z22, Z21, Z13
+	VBROADCASTSS (SI)(AX*1), Z22
+	VFMADD231PS  Z22, Z20, Z14
+	VFMADD231PS  Z22, Z21, Z15
+	VBROADCASTSS (SI)(AX*2), Z22
+	VFMADD231PS  Z22, Z20, Z16
+	VFMADD231PS  Z22, Z21, Z17
+	VBROADCASTSS (DX), Z22
+	VFMADD231PS  Z22, Z20, Z18
+	VFMADD231PS  Z22, Z21, Z19
+	ADDQ         R9, R8
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	ADDQ         $0x04, DX
+	DECQ         DI
+	JNZ          h10_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h10_masked_scaled
+	JEQ          h10_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z20
 	VMULPS       Z20, Z0, Z0
 	VMULPS       Z20, Z1, Z1
@@ -22306,10 +25383,10 @@ h10_part:
 	VMULPS       Z20, Z18, Z18
 	VMULPS       Z20, Z19, Z19
 
-h10_masked_scaled:
+h10_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h10_masked_fresh
+	JZ           h10_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z20
 	VMOVUPS.Z    (AX), K1, Z21
 	VFMADD231PS  Z20, Z21, Z0
@@ -22385,11 +25462,11 @@ h10_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h10_tile
+	JNZ          h10_parttile
 	VZEROUPPER
 	RET
 
-h10_masked_fresh:
+h10_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
@@ -22424,11 +25501,15 @@ h10_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h10_tile
+	JNZ     h10_parttile
 	VZEROUPPER
 	RET
 
 h11:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x20
+	JL   h11_part
+
 h11_tile:
 	MOVQ   stepA+32(FP), AX
 	MOVQ   a+24(FP), CX
@@ -22667,8 +25748,6 @@ h11_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x20
-	JL           h11_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h11_whole_scaled
@@ -22829,15 +25908,95 @@ h11_whole_fresh:
 	RET
 
 h11_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+
+h11_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	LEAQ   (CX)(DX*1), BX
+	LEAQ   (BX)(DX*1), SI
+	LEAQ   (SI)(DX*1), DX
+	MOVQ   k+16(FP), DI
+	MOVQ   b+48(FP), R8
+	MOVQ   stepB+56(FP), R9
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+
+h11_partstep_one:
+	VMOVUPS.Z    (R8), K1, Z22
+	VMOVUPS.Z    64(R8), K2, Z23
+	VBROADCASTSS (CX), Z24
+	VFMADD231PS  Z24, Z22, Z0
+	VFMADD231PS  Z24, Z23, Z1
+	VBROADCASTSS (CX)(AX*1), Z24
+	VFMADD231PS  Z24, Z22, Z2
+	VFMADD231PS  Z24, Z23, Z3
+	VBROADCASTSS (CX)(AX*2), Z24
+	VFMADD231PS  Z24, Z22, Z4
+	VFMADD231PS  Z24, Z23, Z5
+	VBROADCASTSS (BX), Z24
+	VFMADD231PS  Z24, Z22, Z6
+	VFMADD231PS  Z24, Z23, Z7
+	VBROADCASTSS (BX)(AX*1), Z24
+	VFMADD231PS  Z24, Z22, Z8
+	VFMADD231PS  Z24, Z23, Z9
+	VBROADCASTSS (BX)(AX*2), Z24
+	VFMADD231PS  Z24, Z22, Z10
+	VFMADD231PS  Z24, Z23, Z11
+	VBROADCASTSS (SI), Z24
+	VFMADD231PS  Z24, Z22, Z12
+	VFMADD231PS  Z24, Z23, Z13
+	VBROADCASTSS (SI)(AX*1), Z24
+	VFMADD231PS  Z24, Z22, Z14
+	VFMADD231PS  Z24, Z23, Z15
+	VBROADCASTSS (SI)(AX*2), Z24
+	VFMADD231PS  Z24, Z22, Z16
+	VFMADD231PS  Z24, Z23, Z17
+	VBROADCASTSS (DX), Z24
+	VFMADD231PS  Z24, Z22, Z18
+	VFMADD231PS  Z24, Z23, Z19
+	VBROADCASTSS (DX)(AX*1), Z24
+	VFMADD231PS  Z24, Z22, Z20
+	VFMADD231PS  Z24, Z23, Z21
+	ADDQ         R9, R8
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	ADDQ         $0x04, DX
+	DECQ         DI
+	JNZ          h11_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h11_masked_scaled
+	JEQ          h11_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z22
 	VMULPS       Z22, Z0, Z0
 	VMULPS       Z22, Z1, Z1
@@ -22862,10 +26021,10 @@ h11_part:
 	VMULPS       Z22, Z20, Z20
 	VMULPS       Z22, Z21, Z21
 
-h11_masked_scaled:
+h11_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h11_masked_fresh
+	JZ           h11_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z22
 	VMOVUPS.Z    (AX), K1, Z23
 	VFMADD231PS  Z22, Z23, Z0
@@ -22948,11 +26107,11 @@ h11_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h11_tile
+	JNZ          h11_parttile
 	VZEROUPPER
 	RET
 
-h11_masked_fresh:
+h11_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
@@ -22990,11 +26149,15 @@ h11_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h11_tile
+	JNZ     h11_parttile
 	VZEROUPPER
 	RET
 
 h12:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x20
+	JL   h12_part
+
 h12_tile:
 	MOVQ   stepA+32(FP), AX
 	MOVQ   a+24(FP), CX
@@ -23250,8 +26413,6 @@ h12_step_end:
 	MOVQ         c+72(FP), AX
 	MOVQ         strideC+80(FP), CX
 	MOVQ         cols+88(FP), DX
-	CMPQ         DX, $0x20
-	JL           h12_part
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h12_whole_scaled
@@ -23424,15 +26585,100 @@ h12_whole_fresh:
 	RET
 
 h12_part:
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	SHRQ         $0x10, BX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+
+h12_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	LEAQ   (CX)(DX*1), BX
+	LEAQ   (BX)(DX*1), SI
+	LEAQ   (SI)(DX*1), DX
+	MOVQ   k+16(FP), DI
+	MOVQ   b+48(FP), R8
+	MOVQ   stepB+56(FP), R9
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+
+h12_partstep_one:
+	VMOVUPS.Z    (R8), K1, Z24
+	VMOVUPS.Z    64(R8), K2, Z25
+	VBROADCASTSS (CX), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	VBROADCASTSS (CX)(AX*1), Z26
+	VFMADD231PS  Z26, Z24, Z2
+	VFMADD231PS  Z26, Z25, Z3
+	VBROADCASTSS (CX)(AX*2), Z26
+	VFMADD231PS  Z26, Z24, Z4
+	VFMADD231PS  Z26, Z25, Z5
+	VBROADCASTSS (BX), Z26
+	VFMADD231PS  Z26, Z24, Z6
+	VFMADD231PS  Z26, Z25, Z7
+	VBROADCASTSS (BX)(AX*1), Z26
+	VFMADD231PS  Z26, Z24, Z8
+	VFMADD231PS  Z26, Z25, Z9
+	VBROADCASTSS (BX)(AX*2), Z26
+	VFMADD231PS  Z26, Z24, Z10
+	VFMADD231PS  Z26, Z25, Z11
+	VBROADCASTSS (SI), Z26
+	VFMADD231PS  Z26, Z24, Z12
+	VFMADD231PS  Z26, Z25, Z13
+	VBROADCASTSS (SI)(AX*1), Z26
+	VFMADD231PS  Z26, Z24, Z14
+	VFMADD231PS  Z26, Z25, Z15
+	VBROADCASTSS (SI)(AX*2), Z26
+	VFMADD231PS  Z26, Z24, Z16
+	VFMADD231PS  Z26, Z25, Z17
+	VBROADCASTSS (DX), Z26
+	VFMADD231PS  Z26, Z24, Z18
+	VFMADD231PS  Z26, Z25, Z19
+	VBROADCASTSS (DX)(AX*1), Z26
+	VFMADD231PS  Z26, Z24, Z20
+	VFMADD231PS  Z26, Z25, Z21
+	VBROADCASTSS (DX)(AX*2), Z26
+	VFMADD231PS  Z26, Z24, Z22
+	VFMADD231PS  Z26, Z25, Z23
+	ADDQ         R9, R8
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	ADDQ         $0x04, DX
+	DECQ         DI
+	JNZ          h12_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
 	MOVL         alpha+64(FP), DX
 	CMPL         DX, $0x3f800000
-	JEQ          h12_masked_scaled
+	JEQ          h12_partwhole_scaled
 	VBROADCASTSS alpha+64(FP), Z24
 	VMULPS       Z24, Z0, Z0
 	VMULPS       Z24, Z1, Z1
@@ -23459,10 +26705,10 @@ h12_part:
 	VMULPS       Z24, Z22, Z22
 	VMULPS       Z24, Z23, Z23
 
-h12_masked_scaled:
+h12_partwhole_scaled:
 	MOVL         beta+68(FP), DX
 	ADDL         DX, DX
-	JZ           h12_masked_fresh
+	JZ           h12_partwhole_fresh
 	VBROADCASTSS beta+68(FP), Z24
 	VMOVUPS.Z    (AX), K1, Z25
 	VFMADD231PS  Z24, Z25, Z0
@@ -23552,11 +26798,11 @@ h12_masked_scaled:
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
 	DECQ         tiles+8(FP)
-	JNZ          h12_tile
+	JNZ          h12_parttile
 	VZEROUPPER
 	RET
 
-h12_masked_fresh:
+h12_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
@@ -23597,7 +26843,5214 @@ h12_masked_fresh:
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
 	DECQ    tiles+8(FP)
-	JNZ     h12_tile
+	JNZ     h12_parttile
+	VZEROUPPER
+	RET
+
+// func tile64AVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·tile64AVX512(SB), NOSPLIT, $0-96
+	MOVQ height+0(FP), AX
+	CMPQ AX, $0x06
+	JEQ  h6
+	CMPQ AX, $0x05
+	JEQ  h5
+	CMPQ AX, $0x04
+	JEQ  h4
+	CMPQ AX, $0x03
+	JEQ  h3
+	CMPQ AX, $0x02
+	JEQ  h2
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x40
+	JL   h1_part
+
+h1_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+h1_step_many:
+	SUBQ         $0x04, DX
+	JL           h1_step_few
+	VMOVUPS      (BX), Z4
+	VMOVUPS      64(BX), Z5
+	VMOVUPS      128(BX), Z6
+	VMOVUPS      192(BX), Z7
+	VBROADCASTSS (AX), Z8
+	VFMADD231PS  Z8, Z4, Z0
+	VFMADD231PS  Z8, Z5, Z1
+	VFMADD231PS  Z8, Z6, Z2
+	VFMADD231PS  Z8, Z7, Z3
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	VMOVUPS      (BX), Z4
+	VMOVUPS      64(BX), Z5
+	VMOVUPS      128(BX), Z6
+	VMOVUPS      192(BX), Z7
+	VBROADCASTSS (AX), Z8
+	VFMADD231PS  Z8, Z4, Z0
+	VFMADD231PS  Z8, Z5, Z1
+	VFMADD231PS  Z8, Z6, Z2
+	VFMADD231PS  Z8, Z7, Z3
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	VMOVUPS      (BX), Z4
+	VMOVUPS      64(BX), Z5
+	VMOVUPS      128(BX), Z6
+	VMOVUPS      192(BX), Z7
+	VBROADCASTSS (AX), Z8
+	VFMADD231PS  Z8, Z4, Z0
+	VFMADD231PS  Z8, Z5, Z1
+	VFMADD231PS  Z8, Z6, Z2
+	VFMADD231PS  Z8, Z7, Z3
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	VMOVUPS      (BX), Z4
+	VMOVUPS      64(BX), Z5
+	VMOVUPS      128(BX), Z6
+	VMOVUPS      192(BX), Z7
+	VBROADCASTSS (AX), Z8
+	VFMADD231PS  Z8, Z4, Z0
+	VFMADD231PS  Z8, Z5, Z1
+	VFMADD231PS  Z8, Z6, Z2
+	VFMADD231PS  Z8, Z7, Z3
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	JMP          h1_step_many
+
+h1_step_few:
+	ADDQ $0x04, DX
+	JZ   h1_step_end
+
+h1_step_one:
+	VMOVUPS      (BX), Z4
+	VMOVUPS      64(BX), Z5
+	VMOVUPS      128(BX), Z6
+	VMOVUPS      192(BX), Z7
+	VBROADCASTSS (AX), Z8
+	VFMADD231PS  Z8, Z4, Z0
+	VFMADD231PS  Z8, Z5, Z1
+	VFMADD231PS  Z8, Z6, Z2
+	VFMADD231PS  Z8, Z7, Z3
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h1_step_one
+
+h1_step_end:
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h1_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z4
+	VMULPS       Z4, Z0, Z0
+	VMULPS       Z4, Z1, Z1
+	VMULPS       Z4, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+
+h1_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h1_whole_fresh
+	VBROADCASTSS beta+68(FP), Z4
+	VMOVUPS      (AX), Z5
+	VFMADD231PS  Z4, Z5, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z5
+	VFMADD231PS  Z4, Z5, Z1
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      128(AX), Z5
+	VFMADD231PS  Z4, Z5, Z2
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      192(AX), Z5
+	VFMADD231PS  Z4, Z5, Z3
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h1_tile
+	VZEROUPPER
+	RET
+
+h1_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h1_tile
+	VZEROUPPER
+	RET
+
+h1_part:
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+	KMOVW CX, K3
+	SHRQ  $0x10, CX
+	KMOVW CX, K4
+	SHRQ  $0x10, CX
+
+h1_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+h1_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z4
+	VMOVUPS.Z    64(BX), K2, Z5
+	VMOVUPS.Z    128(BX), K3, Z6
+	VMOVUPS.Z    192(BX), K4, Z7
+	VBROADCASTSS (AX), Z8
+	VFMADD231PS  Z8, Z4, Z0
+	VFMADD231PS  Z8, Z5, Z1
+	VFMADD231PS  Z8, Z6, Z2
+	VFMADD231PS  Z8, Z7, Z3
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h1_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h1_partwhole_scaled
+	VBROADCASTSS alpha+64(FP), Z4
+	VMULPS       Z4, Z0, Z0
+	VMULPS       Z4, Z1, Z1
+	VMULPS       Z4, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+
+h1_partwhole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h1_partwhole_fresh
+	VBROADCASTSS beta+68(FP), Z4
+	VMOVUPS.Z    (AX), K1, Z5
+	VFMADD231PS  Z4, Z5, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z5
+	VFMADD231PS  Z4, Z5, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z5
+	VFMADD231PS  Z4, Z5, Z2
+	VMOVUPS      Z2, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z5
+	VFMADD231PS  Z4, Z5, Z3
+	VMOVUPS      Z3, K4, 192(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h1_parttile
+	VZEROUPPER
+	RET
+
+h1_partwhole_fresh:
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	VMOVUPS Z2, K3, 128(AX)
+	VMOVUPS Z3, K4, 192(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h1_parttile
+	VZEROUPPER
+	RET
+
+h2:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x40
+	JL   h2_part
+
+h2_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+h2_step_many:
+	SUBQ         $0x04, DX
+	JL           h2_step_few
+	VMOVUPS      (BX), Z8
+	VMOVUPS      64(BX), Z9
+	VMOVUPS      128(BX), Z10
+	VMOVUPS      192(BX), Z11
+	VBROADCASTSS (AX), Z12
+	VFMADD231PS  Z12, Z8, Z0
+	VFMADD231PS  Z12, Z9, Z1
+	VFMADD231PS  Z12, Z10, Z2
+	VFMADD231PS  Z12, Z11, Z3
+	VBROADCASTSS 4(AX), Z12
+	VFMADD231PS  Z12, Z8, Z4
+	VFMADD231PS  Z12, Z9, Z5
+	VFMADD231PS  Z12, Z10, Z6
+	VFMADD231PS  Z12, Z11, Z7
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	VMOVUPS      (BX), Z8
+	VMOVUPS      64(BX), Z9
+	VMOVUPS      128(BX), Z10
+	VMOVUPS      192(BX), Z11
+	VBROADCASTSS (AX), Z12
+	VFMADD231PS  Z12, Z8, Z0
+	VFMADD231PS  Z12, Z9, Z1
+	VFMADD231PS  Z12, Z10, Z2
+	VFMADD231PS  Z12, Z11, Z3
+	VBROADCASTSS 4(AX), Z12
+	VFMADD231PS  Z12, Z8, Z4
+	VFMADD231PS  Z12, Z9, Z5
+	VFMADD231PS  Z12, Z10, Z6
+	VFMADD231PS  Z12, Z11, Z7
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	VMOVUPS      (BX), Z8
+	VMOVUPS      64(BX), Z9
+	VMOVUPS      128(BX), Z10
+	VMOVUPS      192(BX), Z11
+	VBROADCASTSS (AX), Z12
+	VFMADD231PS  Z12, Z8, Z0
+	VFMADD231PS  Z12, Z9, Z1
+	VFMADD231PS  Z12, Z10, Z2
+	VFMADD231PS  Z12, Z11, Z3
+	VBROADCASTSS 4(AX), Z12
+	VFMADD231PS  Z12, Z8, Z4
+	VFMADD231PS  Z12, Z9, Z5
+	VFMADD231PS  Z12, Z10, Z6
+	VFMADD231PS  Z12, Z11, Z7
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	VMOVUPS      (BX), Z8
+	VMOVUPS      64(BX), Z9
+	VMOVUPS      128(BX), Z10
+	VMOVUPS      192(BX), Z11
+	VBROADCASTSS (AX), Z12
+	VFMADD231PS  Z12, Z8, Z0
+	VFMADD231PS  Z12, Z9, Z1
+	VFMADD231PS  Z12, Z10, Z2
+	VFMADD231PS  Z12, Z11, Z3
+	VBROADCASTSS 4(AX), Z12
+	VFMADD231PS  Z12, Z8, Z4
+	VFMADD231PS  Z12, Z9, Z5
+	VFMADD231PS  Z12, Z10, Z6
+	VFMADD231PS  Z12, Z11, Z7
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	JMP          h2_step_many
+
+h2_step_few:
+	ADDQ $0x04, DX
+	JZ   h2_step_end
+
+h2_step_one:
+	VMOVUPS      (BX), Z8
+	VMOVUPS      64(BX), Z9
+	VMOVUPS      128(BX), Z10
+	VMOVUPS      192(BX), Z11
+	VBROADCASTSS (AX), Z12
+	VFMADD231PS  Z12, Z8, Z0
+	VFMADD231PS  Z12, Z9, Z1
+	VFMADD231PS  Z12, Z10, Z2
+	VFMADD231PS  Z12, Z11, Z3
+	VBROADCASTSS 4(AX), Z12
+	VFMADD231PS  Z12, Z8, Z4
+	VFMADD231PS  Z12, Z9, Z5
+	VFMADD231PS  Z12, Z10, Z6
+	VFMADD231PS  Z12, Z11, Z7
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h2_step_one
+
+h2_step_end:
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h2_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z8
+	VMULPS       Z8, Z0, Z0
+	VMULPS       Z8, Z1, Z1
+	VMULPS       Z8, Z2, Z2
+	VMULPS       Z8, Z3, Z3
+	VMULPS       Z8, Z4, Z4
+	VMULPS       Z8, Z5, Z5
+	VMULPS       Z8, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+
+h2_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h2_whole_fresh
+	VBROADCASTSS beta+68(FP), Z8
+	VMOVUPS      (AX), Z9
+	VFMADD231PS  Z8, Z9, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z9
+	VFMADD231PS  Z8, Z9, Z1
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      128(AX), Z9
+	VFMADD231PS  Z8, Z9, Z2
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      192(AX), Z9
+	VFMADD231PS  Z8, Z9, Z3
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z9
+	VFMADD231PS  Z8, Z9, Z4
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      64(AX), Z9
+	VFMADD231PS  Z8, Z9, Z5
+	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      128(AX), Z9
+	VFMADD231PS  Z8, Z9, Z6
+	VMOVUPS      Z6, 128(AX)
+	VMOVUPS      192(AX), Z9
+	VFMADD231PS  Z8, Z9, Z7
+	VMOVUPS      Z7, 192(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h2_tile
+	VZEROUPPER
+	RET
+
+h2_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	VMOVUPS Z6, 128(AX)
+	VMOVUPS Z7, 192(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h2_tile
+	VZEROUPPER
+	RET
+
+h2_part:
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+	KMOVW CX, K3
+	SHRQ  $0x10, CX
+	KMOVW CX, K4
+	SHRQ  $0x10, CX
+
+h2_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+h2_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z8
+	VMOVUPS.Z    64(BX), K2, Z9
+	VMOVUPS.Z    128(BX), K3, Z10
+	VMOVUPS.Z    192(BX), K4, Z11
+	VBROADCASTSS (AX), Z12
+	VFMADD231PS  Z12, Z8, Z0
+	VFMADD231PS  Z12, Z9, Z1
+	VFMADD231PS  Z12, Z10, Z2
+	VFMADD231PS  Z12, Z11, Z3
+	VBROADCASTSS 4(AX), Z12
+	VFMADD231PS  Z12, Z8, Z4
+	VFMADD231PS  Z12, Z9, Z5
+	VFMADD231PS  Z12, Z10, Z6
+	VFMADD231PS  Z12, Z11, Z7
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h2_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h2_partwhole_scaled
+	VBROADCASTSS alpha+64(FP), Z8
+	VMULPS       Z8, Z0, Z0
+	VMULPS       Z8, Z1, Z1
+	VMULPS       Z8, Z2, Z2
+	VMULPS       Z8, Z3, Z3
+	VMULPS       Z8, Z4, Z4
+	VMULPS       Z8, Z5, Z5
+	VMULPS       Z8, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+
+h2_partwhole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h2_partwhole_fresh
+	VBROADCASTSS beta+68(FP), Z8
+	VMOVUPS.Z    (AX), K1, Z9
+	VFMADD231PS  Z8, Z9, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z9
+	VFMADD231PS  Z8, Z9, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z9
+	VFMADD231PS  Z8, Z9, Z2
+	VMOVUPS      Z2, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z9
+	VFMADD231PS  Z8, Z9, Z3
+	VMOVUPS      Z3, K4, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z9
+	VFMADD231PS  Z8, Z9, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z9
+	VFMADD231PS  Z8, Z9, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z9
+	VFMADD231PS  Z8, Z9, Z6
+	VMOVUPS      Z6, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z9
+	VFMADD231PS  Z8, Z9, Z7
+	VMOVUPS      Z7, K4, 192(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h2_parttile
+	VZEROUPPER
+	RET
+
+h2_partwhole_fresh:
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	VMOVUPS Z2, K3, 128(AX)
+	VMOVUPS Z3, K4, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	VMOVUPS Z5, K2, 64(AX)
+	VMOVUPS Z6, K3, 128(AX)
+	VMOVUPS Z7, K4, 192(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h2_parttile
+	VZEROUPPER
+	RET
+
+h3:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x40
+	JL   h3_part
+
+h3_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+h3_step_many:
+	SUBQ         $0x04, DX
+	JL           h3_step_few
+	VMOVUPS      (BX), Z12
+	VMOVUPS      64(BX), Z13
+	VMOVUPS      128(BX), Z14
+	VMOVUPS      192(BX), Z15
+	VBROADCASTSS (AX), Z16
+	VFMADD231PS  Z16, Z12, Z0
+	VFMADD231PS  Z16, Z13, Z1
+	VFMADD231PS  Z16, Z14, Z2
+	VFMADD231PS  Z16, Z15, Z3
+	VBROADCASTSS 4(AX), Z16
+	VFMADD231PS  Z16, Z12, Z4
+	VFMADD231PS  Z16, Z13, Z5
+	VFMADD231PS  Z16, Z14, Z6
+	VFMADD231PS  Z16, Z15, Z7
+	VBROADCASTSS 8(AX), Z16
+	VFMADD231PS  Z16, Z12, Z8
+	VFMADD231PS  Z16, Z13, Z9
+	VFMADD231PS  Z16, Z14, Z10
+	VFMADD231PS  Z16, Z15, Z11
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	VMOVUPS      (BX), Z12
+	VMOVUPS      64(BX), Z13
+	VMOVUPS      128(BX), Z14
+	VMOVUPS      192(BX), Z15
+	VBROADCASTSS (AX), Z16
+	VFMADD231PS  Z16, Z12, Z0
+	VFMADD231PS  Z16, Z13, Z1
+	VFMADD231PS  Z16, Z14, Z2
+	VFMADD231PS  Z16, Z15, Z3
+	VBROADCASTSS 4(AX), Z16
+	VFMADD231PS  Z16, Z12, Z4
+	VFMADD231PS  Z16, Z13, Z5
+	VFMADD231PS  Z16, Z14, Z6
+	VFMADD231PS  Z16, Z15, Z7
+	VBROADCASTSS 8(AX), Z16
+	VFMADD231PS  Z16, Z12, Z8
+	VFMADD231PS  Z16, Z13, Z9
+	VFMADD231PS  Z16, Z14, Z10
+	VFMADD231PS  Z16, Z15, Z11
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	VMOVUPS      (BX), Z12
+	VMOVUPS      64(BX), Z13
+	VMOVUPS      128(BX), Z14
+	VMOVUPS      192(BX), Z15
+	VBROADCASTSS (AX), Z16
+	VFMADD231PS  Z16, Z12, Z0
+	VFMADD231PS  Z16, Z13, Z1
+	VFMADD231PS  Z16, Z14, Z2
+	VFMADD231PS  Z16, Z15, Z3
+	VBROADCASTSS 4(AX), Z16
+	VFMADD231PS  Z16, Z12, Z4
+	VFMADD231PS  Z16, Z13, Z5
+	VFMADD231PS  Z16, Z14, Z6
+	VFMADD231PS  Z16, Z15, Z7
+	VBROADCASTSS 8(AX), Z16
+	VFMADD231PS  Z16, Z12, Z8
+	VFMADD231PS  Z16, Z13, Z9
+	VFMADD231PS  Z16, Z14, Z10
+	VFMADD231PS  Z16, Z15, Z11
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	VMOVUPS      (BX), Z12
+	VMOVUPS      64(BX), Z13
+	VMOVUPS      128(BX), Z14
+	VMOVUPS      192(BX), Z15
+	VBROADCASTSS (AX), Z16
+	VFMADD231PS  Z16, Z12, Z0
+	VFMADD231PS  Z16, Z13, Z1
+	VFMADD231PS  Z16, Z14, Z2
+	VFMADD231PS  Z16, Z15, Z3
+	VBROADCASTSS 4(AX), Z16
+	VFMADD231PS  Z16, Z12, Z4
+	VFMADD231PS  Z16, Z13, Z5
+	VFMADD231PS  Z16, Z14, Z6
+	VFMADD231PS  Z16, Z15, Z7
+	VBROADCASTSS 8(AX), Z16
+	VFMADD231PS  Z16, Z12, Z8
+	VFMADD231PS  Z16, Z13, Z9
+	VFMADD231PS  Z16, Z14, Z10
+	VFMADD231PS  Z16, Z15, Z11
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	JMP          h3_step_many
+
+h3_step_few:
+	ADDQ $0x04, DX
+	JZ   h3_step_end
+
+h3_step_one:
+	VMOVUPS      (BX), Z12
+	VMOVUPS      64(BX), Z13
+	VMOVUPS      128(BX), Z14
+	VMOVUPS      192(BX), Z15
+	VBROADCASTSS (AX), Z16
+	VFMADD231PS  Z16, Z12, Z0
+	VFMADD231PS  Z16, Z13, Z1
+	VFMADD231PS  Z16, Z14, Z2
+	VFMADD231PS  Z16, Z15, Z3
+	VBROADCASTSS 4(AX), Z16
+	VFMADD231PS  Z16, Z12, Z4
+	VFMADD231PS  Z16, Z13, Z5
+	VFMADD231PS  Z16, Z14, Z6
+	VFMADD231PS  Z16, Z15, Z7
+	VBROADCASTSS 8(AX), Z16
+	VFMADD231PS  Z16, Z12, Z8
+	VFMADD231PS  Z16, Z13, Z9
+	VFMADD231PS  Z16, Z14, Z10
+	VFMADD231PS  Z16, Z15, Z11
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h3_step_one
+
+h3_step_end:
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h3_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z12
+	VMULPS       Z12, Z0, Z0
+	VMULPS       Z12, Z1, Z1
+	VMULPS       Z12, Z2, Z2
+	VMULPS       Z12, Z3, Z3
+	VMULPS       Z12, Z4, Z4
+	VMULPS       Z12, Z5, Z5
+	VMULPS       Z12, Z6, Z6
+	VMULPS       Z12, Z7, Z7
+	VMULPS       Z12, Z8, Z8
+	VMULPS       Z12, Z9, Z9
+	VMULPS       Z12, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+
+h3_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h3_whole_fresh
+	VBROADCASTSS beta+68(FP), Z12
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z13
+	VFMADD231PS  Z12, Z13, Z1
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      128(AX), Z13
+	VFMADD231PS  Z12, Z13, Z2
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      192(AX), Z13
+	VFMADD231PS  Z12, Z13, Z3
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z4
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      64(AX), Z13
+	VFMADD231PS  Z12, Z13, Z5
+	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      128(AX), Z13
+	VFMADD231PS  Z12, Z13, Z6
+	VMOVUPS      Z6, 128(AX)
+	VMOVUPS      192(AX), Z13
+	VFMADD231PS  Z12, Z13, Z7
+	VMOVUPS      Z7, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z8
+	VMOVUPS      Z8, (AX)
+	VMOVUPS      64(AX), Z13
+	VFMADD231PS  Z12, Z13, Z9
+	VMOVUPS      Z9, 64(AX)
+	VMOVUPS      128(AX), Z13
+	VFMADD231PS  Z12, Z13, Z10
+	VMOVUPS      Z10, 128(AX)
+	VMOVUPS      192(AX), Z13
+	VFMADD231PS  Z12, Z13, Z11
+	VMOVUPS      Z11, 192(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h3_tile
+	VZEROUPPER
+	RET
+
+h3_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	VMOVUPS Z6, 128(AX)
+	VMOVUPS Z7, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	VMOVUPS Z10, 128(AX)
+	VMOVUPS Z11, 192(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h3_tile
+	VZEROUPPER
+	RET
+
+h3_part:
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+	KMOVW CX, K3
+	SHRQ  $0x10, CX
+	KMOVW CX, K4
+	SHRQ  $0x10, CX
+
+h3_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+h3_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z12
+	VMOVUPS.Z    64(BX), K2, Z13
+	VMOVUPS.Z    128(BX), K3, Z14
+	VMOVUPS.Z    192(BX), K4, Z15
+	VBROADCASTSS (AX), Z16
+	VFMADD231PS  Z16, Z12, Z0
+	VFMADD231PS  Z16, Z13, Z1
+	VFMADD231PS  Z16, Z14, Z2
+	VFMADD231PS  Z16, Z15, Z3
+	VBROADCASTSS 4(AX), Z16
+	VFMADD231PS  Z16, Z12, Z4
+	VFMADD231PS  Z16, Z13, Z5
+	VFMADD231PS  Z16, Z14, Z6
+	VFMADD231PS  Z16, Z15, Z7
+	VBROADCASTSS 8(AX), Z16
+	VFMADD231PS  Z16, Z12, Z8
+	VFMADD231PS  Z16, Z13, Z9
+	VFMADD231PS  Z16, Z14, Z10
+	VFMADD231PS  Z16, Z15, Z11
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h3_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h3_partwhole_scaled
+	VBROADCASTSS alpha+64(FP), Z12
+	VMULPS       Z12, Z0, Z0
+	VMULPS       Z12, Z1, Z1
+	VMULPS       Z12, Z2, Z2
+	VMULPS       Z12, Z3, Z3
+	VMULPS       Z12, Z4, Z4
+	VMULPS       Z12, Z5, Z5
+	VMULPS       Z12, Z6, Z6
+	VMULPS       Z12, Z7, Z7
+	VMULPS       Z12, Z8, Z8
+	VMULPS       Z12, Z9, Z9
+	VMULPS       Z12, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+
+h3_partwhole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h3_partwhole_fresh
+	VBROADCASTSS beta+68(FP), Z12
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z13
+	VFMADD231PS  Z12, Z13, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z13
+	VFMADD231PS  Z12, Z13, Z2
+	VMOVUPS      Z2, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z13
+	VFMADD231PS  Z12, Z13, Z3
+	VMOVUPS      Z3, K4, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z13
+	VFMADD231PS  Z12, Z13, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z13
+	VFMADD231PS  Z12, Z13, Z6
+	VMOVUPS      Z6, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z13
+	VFMADD231PS  Z12, Z13, Z7
+	VMOVUPS      Z7, K4, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z13
+	VFMADD231PS  Z12, Z13, Z9
+	VMOVUPS      Z9, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z13
+	VFMADD231PS  Z12, Z13, Z10
+	VMOVUPS      Z10, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z13
+	VFMADD231PS  Z12, Z13, Z11
+	VMOVUPS      Z11, K4, 192(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h3_parttile
+	VZEROUPPER
+	RET
+
+h3_partwhole_fresh:
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	VMOVUPS Z2, K3, 128(AX)
+	VMOVUPS Z3, K4, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	VMOVUPS Z5, K2, 64(AX)
+	VMOVUPS Z6, K3, 128(AX)
+	VMOVUPS Z7, K4, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, K1, (AX)
+	VMOVUPS Z9, K2, 64(AX)
+	VMOVUPS Z10, K3, 128(AX)
+	VMOVUPS Z11, K4, 192(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h3_parttile
+	VZEROUPPER
+	RET
+
+h4:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x40
+	JL   h4_part
+
+h4_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+h4_step_many:
+	SUBQ         $0x04, DX
+	JL           h4_step_few
+	VMOVUPS      (BX), Z16
+	VMOVUPS      64(BX), Z17
+	VMOVUPS      128(BX), Z18
+	VMOVUPS      192(BX), Z19
+	VBROADCASTSS (AX), Z20
+	VFMADD231PS  Z20, Z16, Z0
+	VFMADD231PS  Z20, Z17, Z1
+	VFMADD231PS  Z20, Z18, Z2
+	VFMADD231PS  Z20, Z19, Z3
+	VBROADCASTSS 4(AX), Z20
+	VFMADD231PS  Z20, Z16, Z4
+	VFMADD231PS  Z20, Z17, Z5
+	VFMADD231PS  Z20, Z18, Z6
+	VFMADD231PS  Z20, Z19, Z7
+	VBROADCASTSS 8(AX), Z20
+	VFMADD231PS  Z20, Z16, Z8
+	VFMADD231PS  Z20, Z17, Z9
+	VFMADD231PS  Z20, Z18, Z10
+	VFMADD231PS  Z20, Z19, Z11
+	VBROADCASTSS 12(AX), Z20
+	VFMADD231PS  Z20, Z16, Z12
+	VFMADD231PS  Z20, Z17, Z13
+	VFMADD231PS  Z20, Z18, Z14
+	VFMADD231PS  Z20, Z19, Z15
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	VMOVUPS      (BX), Z16
+	VMOVUPS      64(BX), Z17
+	VMOVUPS      128(BX), Z18
+	VMOVUPS      192(BX), Z19
+	VBROADCASTSS (AX), Z20
+	VFMADD231PS  Z20, Z16, Z0
+	VFMADD231PS  Z20, Z17, Z1
+	VFMADD231PS  Z20, Z18, Z2
+	VFMADD231PS  Z20, Z19, Z3
+	VBROADCASTSS 4(AX), Z20
+	VFMADD231PS  Z20, Z16, Z4
+	VFMADD231PS  Z20, Z17, Z5
+	VFMADD231PS  Z20, Z18, Z6
+	VFMADD231PS  Z20, Z19, Z7
+	VBROADCASTSS 8(AX), Z20
+	VFMADD231PS  Z20, Z16, Z8
+	VFMADD231PS  Z20, Z17, Z9
+	VFMADD231PS  Z20, Z18, Z10
+	VFMADD231PS  Z20, Z19, Z11
+	VBROADCASTSS 12(AX), Z20
+	VFMADD231PS  Z20, Z16, Z12
+	VFMADD231PS  Z20, Z17, Z13
+	VFMADD231PS  Z20, Z18, Z14
+	VFMADD231PS  Z20, Z19, Z15
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	VMOVUPS      (BX), Z16
+	VMOVUPS      64(BX), Z17
+	VMOVUPS      128(BX), Z18
+	VMOVUPS      192(BX), Z19
+	VBROADCASTSS (AX), Z20
+	VFMADD231PS  Z20, Z16, Z0
+	VFMADD231PS  Z20, Z17, Z1
+	VFMADD231PS  Z20, Z18, Z2
+	VFMADD231PS  Z20, Z19, Z3
+	VBROADCASTSS 4(AX), Z20
+	VFMADD231PS  Z20, Z16, Z4
+	VFMADD231PS  Z20, Z17, Z5
+	VFMADD231PS  Z20, Z18, Z6
+	VFMADD231PS  Z20, Z19, Z7
+	VBROADCASTSS 8(AX), Z20
+	VFMADD231PS  Z20, Z16, Z8
+	VFMADD231PS  Z20, Z17, Z9
+	VFMADD231PS  Z20, Z18, Z10
+	VFMADD231PS  Z20, Z19, Z11
+	VBROADCASTSS 12(AX), Z20
+	VFMADD231PS  Z20, Z16, Z12
+	VFMADD231PS  Z20, Z17, Z13
+	VFMADD231PS  Z20, Z18, Z14
+	VFMADD231PS  Z20, Z19, Z15
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	VMOVUPS      (BX), Z16
+	VMOVUPS      64(BX), Z17
+	VMOVUPS      128(BX), Z18
+	VMOVUPS      192(BX), Z19
+	VBROADCASTSS (AX), Z20
+	VFMADD231PS  Z20, Z16, Z0
+	VFMADD231PS  Z20, Z17, Z1
+	VFMADD231PS  Z20, Z18, Z2
+	VFMADD231PS  Z20, Z19, Z3
+	VBROADCASTSS 4(AX), Z20
+	VFMADD231PS  Z20, Z16, Z4
+	VFMADD231PS  Z20, Z17, Z5
+	VFMADD231PS  Z20, Z18, Z6
+	VFMADD231PS  Z20, Z19, Z7
+	VBROADCASTSS 8(AX), Z20
+	VFMADD231PS  Z20, Z16, Z8
+	VFMADD231PS  Z20, Z17, Z9
+	VFMADD231PS  Z20, Z18, Z10
+	VFMADD231PS  Z20, Z19, Z11
+	VBROADCASTSS 12(AX), Z20
+	VFMADD231PS  Z20, Z16, Z12
+	VFMADD231PS  Z20, Z17, Z13
+	VFMADD231PS  Z20, Z18, Z14
+	VFMADD231PS  Z20, Z19, Z15
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	JMP          h4_step_many
+
+h4_step_few:
+	ADDQ $0x04, DX
+	JZ   h4_step_end
+
+h4_step_one:
+	VMOVUPS      (BX), Z16
+	VMOVUPS      64(BX), Z17
+	VMOVUPS      128(BX), Z18
+	VMOVUPS      192(BX), Z19
+	VBROADCASTSS (AX), Z20
+	VFMADD231PS  Z20, Z16, Z0
+	VFMADD231PS  Z20, Z17, Z1
+	VFMADD231PS  Z20, Z18, Z2
+	VFMADD231PS  Z20, Z19, Z3
+	VBROADCASTSS 4(AX), Z20
+	VFMADD231PS  Z20, Z16, Z4
+	VFMADD231PS  Z20, Z17, Z5
+	VFMADD231PS  Z20, Z18, Z6
+	VFMADD231PS  Z20, Z19, Z7
+	VBROADCASTSS 8(AX), Z20
+	VFMADD231PS  Z20, Z16, Z8
+	VFMADD231PS  Z20, Z17, Z9
+	VFMADD231PS  Z20, Z18, Z10
+	VFMADD231PS  Z20, Z19, Z11
+	VBROADCASTSS 12(AX), Z20
+	VFMADD231PS  Z20, Z16, Z12
+	VFMADD231PS  Z20, Z17, Z13
+	VFMADD231PS  Z20, Z18, Z14
+	VFMADD231PS  Z20, Z19, Z15
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h4_step_one
+
+h4_step_end:
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h4_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z16
+	VMULPS       Z16, Z0, Z0
+	VMULPS       Z16, Z1, Z1
+	VMULPS       Z16, Z2, Z2
+	VMULPS       Z16, Z3, Z3
+	VMULPS       Z16, Z4, Z4
+	VMULPS       Z16, Z5, Z5
+	VMULPS       Z16, Z6, Z6
+	VMULPS       Z16, Z7, Z7
+	VMULPS       Z16, Z8, Z8
+	VMULPS       Z16, Z9, Z9
+	VMULPS       Z16, Z10, Z10
+	VMULPS       Z16, Z11, Z11
+	VMULPS       Z16, Z12, Z12
+	VMULPS       Z16, Z13, Z13
+	VMULPS       Z16, Z14, Z14
+	VMULPS       Z16, Z15, Z15
+
+h4_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h4_whole_fresh
+	VBROADCASTSS beta+68(FP), Z16
+	VMOVUPS      (AX), Z17
+	VFMADD231PS  Z16, Z17, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z17
+	VFMADD231PS  Z16, Z17, Z1
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      128(AX), Z17
+	VFMADD231PS  Z16, Z17, Z2
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      192(AX), Z17
+	VFMADD231PS  Z16, Z17, Z3
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z17
+	VFMADD231PS  Z16, Z17, Z4
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      64(AX), Z17
+	VFMADD231PS  Z16, Z17, Z5
+	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      128(AX), Z17
+	VFMADD231PS  Z16, Z17, Z6
+	VMOVUPS      Z6, 128(AX)
+	VMOVUPS      192(AX), Z17
+	VFMADD231PS  Z16, Z17, Z7
+	VMOVUPS      Z7, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z17
+	VFMADD231PS  Z16, Z17, Z8
+	VMOVUPS      Z8, (AX)
+	VMOVUPS      64(AX), Z17
+	VFMADD231PS  Z16, Z17, Z9
+	VMOVUPS      Z9, 64(AX)
+	VMOVUPS      128(AX), Z17
+	VFMADD231PS  Z16, Z17, Z10
+	VMOVUPS      Z10, 128(AX)
+	VMOVUPS      192(AX), Z17
+	VFMADD231PS  Z16, Z17, Z11
+	VMOVUPS      Z11, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z17
+	VFMADD231PS  Z16, Z17, Z12
+	VMOVUPS      Z12, (AX)
+	VMOVUPS      64(AX), Z17
+	VFMADD231PS  Z16, Z17, Z13
+	VMOVUPS      Z13, 64(AX)
+	VMOVUPS      128(AX), Z17
+	VFMADD231PS  Z16, Z17, Z14
+	VMOVUPS      Z14, 128(AX)
+	VMOVUPS      192(AX), Z17
+	VFMADD231PS  Z16, Z17, Z15
+	VMOVUPS      Z15, 192(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h4_tile
+	VZEROUPPER
+	RET
+
+h4_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	VMOVUPS Z6, 128(AX)
+	VMOVUPS Z7, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	VMOVUPS Z10, 128(AX)
+	VMOVUPS Z11, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	VMOVUPS Z14, 128(AX)
+	VMOVUPS Z15, 192(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h4_tile
+	VZEROUPPER
+	RET
+
+h4_part:
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+	KMOVW CX, K3
+	SHRQ  $0x10, CX
+	KMOVW CX, K4
+	SHRQ  $0x10, CX
+
+h4_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+h4_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z16
+	VMOVUPS.Z    64(BX), K2, Z17
+	VMOVUPS.Z    128(BX), K3, Z18
+	VMOVUPS.Z    192(BX), K4, Z19
+	VBROADCASTSS (AX), Z20
+	VFMADD231PS  Z20, Z16, Z0
+	VFMADD231PS  Z20, Z17, Z1
+	VFMADD231PS  Z20, Z18, Z2
+	VFMADD231PS  Z20, Z19, Z3
+	VBROADCASTSS 4(AX), Z20
+	VFMADD231PS  Z20, Z16, Z4
+	VFMADD231PS  Z20, Z17, Z5
+	VFMADD231PS  Z20, Z18, Z6
+	VFMADD231PS  Z20, Z19, Z7
+	VBROADCASTSS 8(AX), Z20
+	VFMADD231PS  Z20, Z16, Z8
+	VFMADD231PS  Z20, Z17, Z9
+	VFMADD231PS  Z20, Z18, Z10
+	VFMADD231PS  Z20, Z19, Z11
+	VBROADCASTSS 12(AX), Z20
+	VFMADD231PS  Z20, Z16, Z12
+	VFMADD231PS  Z20, Z17, Z13
+	VFMADD231PS  Z20, Z18, Z14
+	VFMADD231PS  Z20, Z19, Z15
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h4_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h4_partwhole_scaled
+	VBROADCASTSS alpha+64(FP), Z16
+	VMULPS       Z16, Z0, Z0
+	VMULPS       Z16, Z1, Z1
+	VMULPS       Z16, Z2, Z2
+	VMULPS       Z16, Z3, Z3
+	VMULPS       Z16, Z4, Z4
+	VMULPS       Z16, Z5, Z5
+	VMULPS       Z16, Z6, Z6
+	VMULPS       Z16, Z7, Z7
+	VMULPS       Z16, Z8, Z8
+	VMULPS       Z16, Z9, Z9
+	VMULPS       Z16, Z10, Z10
+	VMULPS       Z16, Z11, Z11
+	VMULPS       Z16, Z12, Z12
+	VMULPS       Z16, Z13, Z13
+	VMULPS       Z16, Z14, Z14
+	VMULPS       Z16, Z15, Z15
+
+h4_partwhole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h4_partwhole_fresh
+	VBROADCASTSS beta+68(FP), Z16
+	VMOVUPS.Z    (AX), K1, Z17
+	VFMADD231PS  Z16, Z17, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z17
+	VFMADD231PS  Z16, Z17, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z17
+	VFMADD231PS  Z16, Z17, Z2
+	VMOVUPS      Z2, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z17
+	VFMADD231PS  Z16, Z17, Z3
+	VMOVUPS      Z3, K4, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z17
+	VFMADD231PS  Z16, Z17, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z17
+	VFMADD231PS  Z16, Z17, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z17
+	VFMADD231PS  Z16, Z17, Z6
+	VMOVUPS      Z6, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z17
+	VFMADD231PS  Z16, Z17, Z7
+	VMOVUPS      Z7, K4, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z17
+	VFMADD231PS  Z16, Z17, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z17
+	VFMADD231PS  Z16, Z17, Z9
+	VMOVUPS      Z9, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z17
+	VFMADD231PS  Z16, Z17, Z10
+	VMOVUPS      Z10, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z17
+	VFMADD231PS  Z16, Z17, Z11
+	VMOVUPS      Z11, K4, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z17
+	VFMADD231PS  Z16, Z17, Z12
+	VMOVUPS      Z12, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z17
+	VFMADD231PS  Z16, Z17, Z13
+	VMOVUPS      Z13, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z17
+	VFMADD231PS  Z16, Z17, Z14
+	VMOVUPS      Z14, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z17
+	VFMADD231PS  Z16, Z17, Z15
+	VMOVUPS      Z15, K4, 192(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h4_parttile
+	VZEROUPPER
+	RET
+
+h4_partwhole_fresh:
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	VMOVUPS Z2, K3, 128(AX)
+	VMOVUPS Z3, K4, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	VMOVUPS Z5, K2, 64(AX)
+	VMOVUPS Z6, K3, 128(AX)
+	VMOVUPS Z7, K4, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, K1, (AX)
+	VMOVUPS Z9, K2, 64(AX)
+	VMOVUPS Z10, K3, 128(AX)
+	VMOVUPS Z11, K4, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, K1, (AX)
+	VMOVUPS Z13, K2, 64(AX)
+	VMOVUPS Z14, K3, 128(AX)
+	VMOVUPS Z15, K4, 192(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h4_parttile
+	VZEROUPPER
+	RET
+
+h5:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x40
+	JL   h5_part
+
+h5_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+
+h5_step_many:
+	SUBQ         $0x04, DX
+	JL           h5_step_few
+	VMOVUPS      (BX), Z20
+	VMOVUPS      64(BX), Z21
+	VMOVUPS      128(BX), Z22
+	VMOVUPS      192(BX), Z23
+	VBROADCASTSS (AX), Z24
+	VFMADD231PS  Z24, Z20, Z0
+	VFMADD231PS  Z24, Z21, Z1
+	VFMADD231PS  Z24, Z22, Z2
+	VFMADD231PS  Z24, Z23, Z3
+	VBROADCASTSS 4(AX), Z24
+	VFMADD231PS  Z24, Z20, Z4
+	VFMADD231PS  Z24, Z21, Z5
+	VFMADD231PS  Z24, Z22, Z6
+	VFMADD231PS  Z24, Z23, Z7
+	VBROADCASTSS 8(AX), Z24
+	VFMADD231PS  Z24, Z20, Z8
+	VFMADD231PS  Z24, Z21, Z9
+	VFMADD231PS  Z24, Z22, Z10
+	VFMADD231PS  Z24, Z23, Z11
+	VBROADCASTSS 12(AX), Z24
+	VFMADD231PS  Z24, Z20, Z12
+	VFMADD231PS  Z24, Z21, Z13
+	VFMADD231PS  Z24, Z22, Z14
+	VFMADD231PS  Z24, Z23, Z15
+	VBROADCASTSS 16(AX), Z24
+	VFMADD231PS  Z24, Z20, Z16
+	VFMADD231PS  Z24, Z21, Z17
+	VFMADD231PS  Z24, Z22, Z18
+	VFMADD231PS  Z24, Z23, Z19
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	VMOVUPS      (BX), Z20
+	VMOVUPS      64(BX), Z21
+	VMOVUPS      128(BX), Z22
+	VMOVUPS      192(BX), Z23
+	VBROADCASTSS (AX), Z24
+	VFMADD231PS  Z24, Z20, Z0
+	VFMADD231PS  Z24, Z21, Z1
+	VFMADD231PS  Z24, Z22, Z2
+	VFMADD231PS  Z24, Z23, Z3
+	VBROADCASTSS 4(AX), Z24
+	VFMADD231PS  Z24, Z20, Z4
+	VFMADD231PS  Z24, Z21, Z5
+	VFMADD231PS  Z24, Z22, Z6
+	VFMADD231PS  Z24, Z23, Z7
+	VBROADCASTSS 8(AX), Z24
+	VFMADD231PS  Z24, Z20, Z8
+	VFMADD231PS  Z24, Z21, Z9
+	VFMADD231PS  Z24, Z22, Z10
+	VFMADD231PS  Z24, Z23, Z11
+	VBROADCASTSS 12(AX), Z24
+	VFMADD231PS  Z24, Z20, Z12
+	VFMADD231PS  Z24, Z21, Z13
+	VFMADD231PS  Z24, Z22, Z14
+	VFMADD231PS  Z24, Z23, Z15
+	VBROADCASTSS 16(AX), Z24
+	VFMADD231PS  Z24, Z20, Z16
+	VFMADD231PS  Z24, Z21, Z17
+	VFMADD231PS  Z24, Z22, Z18
+	VFMADD231PS  Z24, Z23, Z19
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	VMOVUPS      (BX), Z20
+	VMOVUPS      64(BX), Z21
+	VMOVUPS      128(BX), Z22
+	VMOVUPS      192(BX), Z23
+	VBROADCASTSS (AX), Z24
+	VFMADD231PS  Z24, Z20, Z0
+	VFMADD231PS  Z24, Z21, Z1
+	VFMADD231PS  Z24, Z22, Z2
+	VFMADD231PS  Z24, Z23, Z3
+	VBROADCASTSS 4(AX), Z24
+	VFMADD231PS  Z24, Z20, Z4
+	VFMADD231PS  Z24, Z21, Z5
+	VFMADD231PS  Z24, Z22, Z6
+	VFMADD231PS  Z24, Z23, Z7
+	VBROADCASTSS 8(AX), Z24
+	VFMADD231PS  Z24, Z20, Z8
+	VFMADD231PS  Z24, Z21, Z9
+	VFMADD231PS  Z24, Z22, Z10
+	VFMADD231PS  Z24, Z23, Z11
+	VBROADCASTSS 12(AX), Z24
+	VFMADD231PS  Z24, Z20, Z12
+	VFMADD231PS  Z24, Z21, Z13
+	VFMADD231PS  Z24, Z22, Z14
+	VFMADD231PS  Z24, Z23, Z15
+	VBROADCASTSS 16(AX), Z24
+	VFMADD231PS  Z24, Z20, Z16
+	VFMADD231PS  Z24, Z21, Z17
+	VFMADD231PS  Z24, Z22, Z18
+	VFMADD231PS  Z24, Z23, Z19
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	VMOVUPS      (BX), Z20
+	VMOVUPS      64(BX), Z21
+	VMOVUPS      128(BX), Z22
+	VMOVUPS      192(BX), Z23
+	VBROADCASTSS (AX), Z24
+	VFMADD231PS  Z24, Z20, Z0
+	VFMADD231PS  Z24, Z21, Z1
+	VFMADD231PS  Z24, Z22, Z2
+	VFMADD231PS  Z24, Z23, Z3
+	VBROADCASTSS 4(AX), Z24
+	VFMADD231PS  Z24, Z20, Z4
+	VFMADD231PS  Z24, Z21, Z5
+	VFMADD231PS  Z24, Z22, Z6
+	VFMADD231PS  Z24, Z23, Z7
+	VBROADCASTSS 8(AX), Z24
+	VFMADD231PS  Z24, Z20, Z8
+	VFMADD231PS  Z24, Z21, Z9
+	VFMADD231PS  Z24, Z22, Z10
+	VFMADD231PS  Z24, Z23, Z11
+	VBROADCASTSS 12(AX), Z24
+	VFMADD231PS  Z24, Z20, Z12
+	VFMADD231PS  Z24, Z21, Z13
+	VFMADD231PS  Z24, Z22, Z14
+	VFMADD231PS  Z24, Z23, Z15
+	VBROADCASTSS 16(AX), Z24
+	VFMADD231PS  Z24, Z20, Z16
+	VFMADD231PS  Z24, Z21, Z17
+	VFMADD231PS  Z24, Z22, Z18
+	VFMADD231PS  Z24, Z23, Z19
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	JMP          h5_step_many
+
+h5_step_few:
+	ADDQ $0x04, DX
+	JZ   h5_step_end
+
+h5_step_one:
+	VMOVUPS      (BX), Z20
+	VMOVUPS      64(BX), Z21
+	VMOVUPS      128(BX), Z22
+	VMOVUPS      192(BX), Z23
+	VBROADCASTSS (AX), Z24
+	VFMADD231PS  Z24, Z20, Z0
+	VFMADD231PS  Z24, Z21, Z1
+	VFMADD231PS  Z24, Z22, Z2
+	VFMADD231PS  Z24, Z23, Z3
+	VBROADCASTSS 4(AX), Z24
+	VFMADD231PS  Z24, Z20, Z4
+	VFMADD231PS  Z24, Z21, Z5
+	VFMADD231PS  Z24, Z22, Z6
+	VFMADD231PS  Z24, Z23, Z7
+	VBROADCASTSS 8(AX), Z24
+	VFMADD231PS  Z24, Z20, Z8
+	VFMADD231PS  Z24, Z21, Z9
+	VFMADD231PS  Z24, Z22, Z10
+	VFMADD231PS  Z24, Z23, Z11
+	VBROADCASTSS 12(AX), Z24
+	VFMADD231PS  Z24, Z20, Z12
+	VFMADD231PS  Z24, Z21, Z13
+	VFMADD231PS  Z24, Z22, Z14
+	VFMADD231PS  Z24, Z23, Z15
+	VBROADCASTSS 16(AX), Z24
+	VFMADD231PS  Z24, Z20, Z16
+	VFMADD231PS  Z24, Z21, Z17
+	VFMADD231PS  Z24, Z22, Z18
+	VFMADD231PS  Z24, Z23, Z19
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h5_step_one
+
+h5_step_end:
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h5_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z20
+	VMULPS       Z20, Z0, Z0
+	VMULPS       Z20, Z1, Z1
+	VMULPS       Z20, Z2, Z2
+	VMULPS       Z20, Z3, Z3
+	VMULPS       Z20, Z4, Z4
+	VMULPS       Z20, Z5, Z5
+	VMULPS       Z20, Z6, Z6
+	VMULPS       Z20, Z7, Z7
+	VMULPS       Z20, Z8, Z8
+	VMULPS       Z20, Z9, Z9
+	VMULPS       Z20, Z10, Z10
+	VMULPS       Z20, Z11, Z11
+	VMULPS       Z20, Z12, Z12
+	VMULPS       Z20, Z13, Z13
+	VMULPS       Z20, Z14, Z14
+	VMULPS       Z20, Z15, Z15
+	VMULPS       Z20, Z16, Z16
+	VMULPS       Z20, Z17, Z17
+	VMULPS       Z20, Z18, Z18
+	VMULPS       Z20, Z19, Z19
+
+h5_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h5_whole_fresh
+	VBROADCASTSS beta+68(FP), Z20
+	VMOVUPS      (AX), Z21
+	VFMADD231PS  Z20, Z21, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z21
+	VFMADD231PS  Z20, Z21, Z1
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      128(AX), Z21
+	VFMADD231PS  Z20, Z21, Z2
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      192(AX), Z21
+	VFMADD231PS  Z20, Z21, Z3
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z21
+	VFMADD231PS  Z20, Z21, Z4
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      64(AX), Z21
+	VFMADD231PS  Z20, Z21, Z5
+	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      128(AX), Z21
+	VFMADD231PS  Z20, Z21, Z6
+	VMOVUPS      Z6, 128(AX)
+	VMOVUPS      192(AX), Z21
+	VFMADD231PS  Z20, Z21, Z7
+	VMOVUPS      Z7, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z21
+	VFMADD231PS  Z20, Z21, Z8
+	VMOVUPS      Z8, (AX)
+	VMOVUPS      64(AX), Z21
+	VFMADD231PS  Z20, Z21, Z9
+	VMOVUPS      Z9, 64(AX)
+	VMOVUPS      128(AX), Z21
+	VFMADD231PS  Z20, Z21, Z10
+	VMOVUPS      Z10, 128(AX)
+	VMOVUPS      192(AX), Z21
+	VFMADD231PS  Z20, Z21, Z11
+	VMOVUPS      Z11, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z21
+	VFMADD231PS  Z20, Z21, Z12
+	VMOVUPS      Z12, (AX)
+	VMOVUPS      64(AX), Z21
+	VFMADD231PS  Z20, Z21, Z13
+	VMOVUPS      Z13, 64(AX)
+	VMOVUPS      128(AX), Z21
+	VFMADD231PS  Z20, Z21, Z14
+	VMOVUPS      Z14, 128(AX)
+	VMOVUPS      192(AX), Z21
+	VFMADD231PS  Z20, Z21, Z15
+	VMOVUPS      Z15, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z21
+	VFMADD231PS  Z20, Z21, Z16
+	VMOVUPS      Z16, (AX)
+	VMOVUPS      64(AX), Z21
+	VFMADD231PS  Z20, Z21, Z17
+	VMOVUPS      Z17, 64(AX)
+	VMOVUPS      128(AX), Z21
+	VFMADD231PS  Z20, Z21, Z18
+	VMOVUPS      Z18, 128(AX)
+	VMOVUPS      192(AX), Z21
+	VFMADD231PS  Z20, Z21, Z19
+	VMOVUPS      Z19, 192(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h5_tile
+	VZEROUPPER
+	RET
+
+h5_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	VMOVUPS Z6, 128(AX)
+	VMOVUPS Z7, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	VMOVUPS Z10, 128(AX)
+	VMOVUPS Z11, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	VMOVUPS Z14, 128(AX)
+	VMOVUPS Z15, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	VMOVUPS Z18, 128(AX)
+	VMOVUPS Z19, 192(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h5_tile
+	VZEROUPPER
+	RET
+
+h5_part:
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+	KMOVW CX, K3
+	SHRQ  $0x10, CX
+	KMOVW CX, K4
+	SHRQ  $0x10, CX
+
+h5_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+
+h5_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z20
+	VMOVUPS.Z    64(BX), K2, Z21
+	VMOVUPS.Z    128(BX), K3, Z22
+	VMOVUPS.Z    192(BX), K4, Z23
+	VBROADCASTSS (AX), Z24
+	VFMADD231PS  Z24, Z20, Z0
+	VFMADD231PS  Z24, Z21, Z1
+	VFMADD231PS  Z24, Z22, Z2
+	VFMADD231PS  Z24, Z23, Z3
+	VBROADCASTSS 4(AX), Z24
+	VFMADD231PS  Z24, Z20, Z4
+	VFMADD231PS  Z24, Z21, Z5
+	VFMADD231PS  Z24, Z22, Z6
+	VFMADD231PS  Z24, Z23, Z7
+	VBROADCASTSS 8(AX), Z24
+	VFMADD231PS  Z24, Z20, Z8
+	VFMADD231PS  Z24, Z21, Z9
+	VFMADD231PS  Z24, Z22, Z10
+	VFMADD231PS  Z24, Z23, Z11
+	VBROADCASTSS 12(AX), Z24
+	VFMADD231PS  Z24, Z20, Z12
+	VFMADD231PS  Z24, Z21, Z13
+	VFMADD231PS  Z24, Z22, Z14
+	VFMADD231PS  Z24, Z23, Z15
+	VBROADCASTSS 16(AX), Z24
+	VFMADD231PS  Z24, Z20, Z16
+	VFMADD231PS  Z24, Z21, Z17
+	VFMADD231PS  Z24, Z22, Z18
+	VFMADD231PS  Z24, Z23, Z19
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h5_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h5_partwhole_scaled
+	VBROADCASTSS alpha+64(FP), Z20
+	VMULPS       Z20, Z0, Z0
+	VMULPS       Z20, Z1, Z1
+	VMULPS       Z20, Z2, Z2
+	VMULPS       Z20, Z3, Z3
+	VMULPS       Z20, Z4, Z4
+	VMULPS       Z20, Z5, Z5
+	VMULPS       Z20, Z6, Z6
+	VMULPS       Z20, Z7, Z7
+	VMULPS       Z20, Z8, Z8
+	VMULPS       Z20, Z9, Z9
+	VMULPS       Z20, Z10, Z10
+	VMULPS       Z20, Z11, Z11
+	VMULPS       Z20, Z12, Z12
+	VMULPS       Z20, Z13, Z13
+	VMULPS       Z20, Z14, Z14
+	VMULPS       Z20, Z15, Z15
+	VMULPS       Z20, Z16, Z16
+	VMULPS       Z20, Z17, Z17
+	VMULPS       Z20, Z18, Z18
+	VMULPS       Z20, Z19, Z19
+
+h5_partwhole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h5_partwhole_fresh
+	VBROADCASTSS beta+68(FP), Z20
+	VMOVUPS.Z    (AX), K1, Z21
+	VFMADD231PS  Z20, Z21, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z21
+	VFMADD231PS  Z20, Z21, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z21
+	VFMADD231PS  Z20, Z21, Z2
+	VMOVUPS      Z2, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z21
+	VFMADD231PS  Z20, Z21, Z3
+	VMOVUPS      Z3, K4, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z21
+	VFMADD231PS  Z20, Z21, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z21
+	VFMADD231PS  Z20, Z21, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z21
+	VFMADD231PS  Z20, Z21, Z6
+	VMOVUPS      Z6, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z21
+	VFMADD231PS  Z20, Z21, Z7
+	VMOVUPS      Z7, K4, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z21
+	VFMADD231PS  Z20, Z21, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z21
+	VFMADD231PS  Z20, Z21, Z9
+	VMOVUPS      Z9, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z21
+	VFMADD231PS  Z20, Z21, Z10
+	VMOVUPS      Z10, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z21
+	VFMADD231PS  Z20, Z21, Z11
+	VMOVUPS      Z11, K4, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z21
+	VFMADD231PS  Z20, Z21, Z12
+	VMOVUPS      Z12, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z21
+	VFMADD231PS  Z20, Z21, Z13
+	VMOVUPS      Z13, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z21
+	VFMADD231PS  Z20, Z21, Z14
+	VMOVUPS      Z14, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z21
+	VFMADD231PS  Z20, Z21, Z15
+	VMOVUPS      Z15, K4, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z21
+	VFMADD231PS  Z20, Z21, Z16
+	VMOVUPS      Z16, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z21
+	VFMADD231PS  Z20, Z21, Z17
+	VMOVUPS      Z17, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z21
+	VFMADD231PS  Z20, Z21, Z18
+	VMOVUPS      Z18, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z21
+	VFMADD231PS  Z20, Z21, Z19
+	VMOVUPS      Z19, K4, 192(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h5_parttile
+	VZEROUPPER
+	RET
+
+h5_partwhole_fresh:
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	VMOVUPS Z2, K3, 128(AX)
+	VMOVUPS Z3, K4, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	VMOVUPS Z5, K2, 64(AX)
+	VMOVUPS Z6, K3, 128(AX)
+	VMOVUPS Z7, K4, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, K1, (AX)
+	VMOVUPS Z9, K2, 64(AX)
+	VMOVUPS Z10, K3, 128(AX)
+	VMOVUPS Z11, K4, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, K1, (AX)
+	VMOVUPS Z13, K2, 64(AX)
+	VMOVUPS Z14, K3, 128(AX)
+	VMOVUPS Z15, K4, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, K1, (AX)
+	VMOVUPS Z17, K2, 64(AX)
+	VMOVUPS Z18, K3, 128(AX)
+	VMOVUPS Z19, K4, 192(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h5_parttile
+	VZEROUPPER
+	RET
+
+h6:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x40
+	JL   h6_part
+
+h6_tile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+
+h6_step_many:
+	SUBQ         $0x04, DX
+	JL           h6_step_few
+	VMOVUPS      (BX), Z24
+	VMOVUPS      64(BX), Z25
+	VMOVUPS      128(BX), Z26
+	VMOVUPS      192(BX), Z27
+	VBROADCASTSS (AX), Z28
+	VFMADD231PS  Z28, Z24, Z0
+	VFMADD231PS  Z28, Z25, Z1
+	VFMADD231PS  Z28, Z26, Z2
+	VFMADD231PS  Z28, Z27, Z3
+	VBROADCASTSS 4(AX), Z28
+	VFMADD231PS  Z28, Z24, Z4
+	VFMADD231PS  Z28, Z25, Z5
+	VFMADD231PS  Z28, Z26, Z6
+	VFMADD231PS  Z28, Z27, Z7
+	VBROADCASTSS 8(AX), Z28
+	VFMADD231PS  Z28, Z24, Z8
+	VFMADD231PS  Z28, Z25, Z9
+	VFMADD231PS  Z28, Z26, Z10
+	VFMADD231PS  Z28, Z27, Z11
+	VBROADCASTSS 12(AX), Z28
+	VFMADD231PS  Z28, Z24, Z12
+	VFMADD231PS  Z28, Z25, Z13
+	VFMADD231PS  Z28, Z26, Z14
+	VFMADD231PS  Z28, Z27, Z15
+	VBROADCASTSS 16(AX), Z28
+	VFMADD231PS  Z28, Z24, Z16
+	VFMADD231PS  Z28, Z25, Z17
+	VFMADD231PS  Z28, Z26, Z18
+	VFMADD231PS  Z28, Z27, Z19
+	VBROADCASTSS 20(AX), Z28
+	VFMADD231PS  Z28, Z24, Z20
+	VFMADD231PS  Z28, Z25, Z21
+	VFMADD231PS  Z28, Z26, Z22
+	VFMADD231PS  Z28, Z27, Z23
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	VMOVUPS      (BX), Z24
+	VMOVUPS      64(BX), Z25
+	VMOVUPS      128(BX), Z26
+	VMOVUPS      192(BX), Z27
+	VBROADCASTSS (AX), Z28
+	VFMADD231PS  Z28, Z24, Z0
+	VFMADD231PS  Z28, Z25, Z1
+	VFMADD231PS  Z28, Z26, Z2
+	VFMADD231PS  Z28, Z27, Z3
+	VBROADCASTSS 4(AX), Z28
+	VFMADD231PS  Z28, Z24, Z4
+	VFMADD231PS  Z28, Z25, Z5
+	VFMADD231PS  Z28, Z26, Z6
+	VFMADD231PS  Z28, Z27, Z7
+	VBROADCASTSS 8(AX), Z28
+	VFMADD231PS  Z28, Z24, Z8
+	VFMADD231PS  Z28, Z25, Z9
+	VFMADD231PS  Z28, Z26, Z10
+	VFMADD231PS  Z28, Z27, Z11
+	VBROADCASTSS 12(AX), Z28
+	VFMADD231PS  Z28, Z24, Z12
+	VFMADD231PS  Z28, Z25, Z13
+	VFMADD231PS  Z28, Z26, Z14
+	VFMADD231PS  Z28, Z27, Z15
+	VBROADCASTSS 16(AX), Z28
+	VFMADD231PS  Z28, Z24, Z16
+	VFMADD231PS  Z28, Z25, Z17
+	VFMADD231PS  Z28, Z26, Z18
+	VFMADD231PS  Z28, Z27, Z19
+	VBROADCASTSS 20(AX), Z28
+	VFMADD231PS  Z28, Z24, Z20
+	VFMADD231PS  Z28, Z25, Z21
+	VFMADD231PS  Z28, Z26, Z22
+	VFMADD231PS  Z28, Z27, Z23
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	VMOVUPS      (BX), Z24
+	VMOVUPS      64(BX), Z25
+	VMOVUPS      128(BX), Z26
+	VMOVUPS      192(BX), Z27
+	VBROADCASTSS (AX), Z28
+	VFMADD231PS  Z28, Z24, Z0
+	VFMADD231PS  Z28, Z25, Z1
+	VFMADD231PS  Z28, Z26, Z2
+	VFMADD231PS  Z28, Z27, Z3
+	VBROADCASTSS 4(AX), Z28
+	VFMADD231PS  Z28, Z24, Z4
+	VFMADD231PS  Z28, Z25, Z5
+	VFMADD231PS  Z28, Z26, Z6
+	VFMADD231PS  Z28, Z27, Z7
+	VBROADCASTSS 8(AX), Z28
+	VFMADD231PS  Z28, Z24, Z8
+	VFMADD231PS  Z28, Z25, Z9
+	VFMADD231PS  Z28, Z26, Z10
+	VFMADD231PS  Z28, Z27, Z11
+	VBROADCASTSS 12(AX), Z28
+	VFMADD231PS  Z28, Z24, Z12
+	VFMADD231PS  Z28, Z25, Z13
+	VFMADD231PS  Z28, Z26, Z14
+	VFMADD231PS  Z28, Z27, Z15
+	VBROADCASTSS 16(AX), Z28
+	VFMADD231PS  Z28, Z24, Z16
+	VFMADD231PS  Z28, Z25, Z17
+	VFMADD231PS  Z28, Z26, Z18
+	VFMADD231PS  Z28, Z27, Z19
+	VBROADCASTSS 20(AX), Z28
+	VFMADD231PS  Z28, Z24, Z20
+	VFMADD231PS  Z28, Z25, Z21
+	VFMADD231PS  Z28, Z26, Z22
+	VFMADD231PS  Z28, Z27, Z23
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	VMOVUPS      (BX), Z24
+	VMOVUPS      64(BX), Z25
+	VMOVUPS      128(BX), Z26
+	VMOVUPS      192(BX), Z27
+	VBROADCASTSS (AX), Z28
+	VFMADD231PS  Z28, Z24, Z0
+	VFMADD231PS  Z28, Z25, Z1
+	VFMADD231PS  Z28, Z26, Z2
+	VFMADD231PS  Z28, Z27, Z3
+	VBROADCASTSS 4(AX), Z28
+	VFMADD231PS  Z28, Z24, Z4
+	VFMADD231PS  Z28, Z25, Z5
+	VFMADD231PS  Z28, Z26, Z6
+	VFMADD231PS  Z28, Z27, Z7
+	VBROADCASTSS 8(AX), Z28
+	VFMADD231PS  Z28, Z24, Z8
+	VFMADD231PS  Z28, Z25, Z9
+	VFMADD231PS  Z28, Z26, Z10
+	VFMADD231PS  Z28, Z27, Z11
+	VBROADCASTSS 12(AX), Z28
+	VFMADD231PS  Z28, Z24, Z12
+	VFMADD231PS  Z28, Z25, Z13
+	VFMADD231PS  Z28, Z26, Z14
+	VFMADD231PS  Z28, Z27, Z15
+	VBROADCASTSS 16(AX), Z28
+	VFMADD231PS  Z28, Z24, Z16
+	VFMADD231PS  Z28, Z25, Z17
+	VFMADD231PS  Z28, Z26, Z18
+	VFMADD231PS  Z28, Z27, Z19
+	VBROADCASTSS 20(AX), Z28
+	VFMADD231PS  Z28, Z24, Z20
+	VFMADD231PS  Z28, Z25, Z21
+	VFMADD231PS  Z28, Z26, Z22
+	VFMADD231PS  Z28, Z27, Z23
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	JMP          h6_step_many
+
+h6_step_few:
+	ADDQ $0x04, DX
+	JZ   h6_step_end
+
+h6_step_one:
+	VMOVUPS      (BX), Z24
+	VMOVUPS      64(BX), Z25
+	VMOVUPS      128(BX), Z26
+	VMOVUPS      192(BX), Z27
+	VBROADCASTSS (AX), Z28
+	VFMADD231PS  Z28, Z24, Z0
+	VFMADD231PS  Z28, Z25, Z1
+	VFMADD231PS  Z28, Z26, Z2
+	VFMADD231PS  Z28, Z27, Z3
+	VBROADCASTSS 4(AX), Z28
+	VFMADD231PS  Z28, Z24, Z4
+	VFMADD231PS  Z28, Z25, Z5
+	VFMADD231PS  Z28, Z26, Z6
+	VFMADD231PS  Z28, Z27, Z7
+	VBROADCASTSS 8(AX), Z28
+	VFMADD231PS  Z28, Z24, Z8
+	VFMADD231PS  Z28, Z25, Z9
+	VFMADD231PS  Z28, Z26, Z10
+	VFMADD231PS  Z28, Z27, Z11
+	VBROADCASTSS 12(AX), Z28
+	VFMADD231PS  Z28, Z24, Z12
+	VFMADD231PS  Z28, Z25, Z13
+	VFMADD231PS  Z28, Z26, Z14
+	VFMADD231PS  Z28, Z27, Z15
+	VBROADCASTSS 16(AX), Z28
+	VFMADD231PS  Z28, Z24, Z16
+	VFMADD231PS  Z28, Z25, Z17
+	VFMADD231PS  Z28, Z26, Z18
+	VFMADD231PS  Z28, Z27, Z19
+	VBROADCASTSS 20(AX), Z28
+	VFMADD231PS  Z28, Z24, Z20
+	VFMADD231PS  Z28, Z25, Z21
+	VFMADD231PS  Z28, Z26, Z22
+	VFMADD231PS  Z28, Z27, Z23
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h6_step_one
+
+h6_step_end:
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h6_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z24
+	VMULPS       Z24, Z0, Z0
+	VMULPS       Z24, Z1, Z1
+	VMULPS       Z24, Z2, Z2
+	VMULPS       Z24, Z3, Z3
+	VMULPS       Z24, Z4, Z4
+	VMULPS       Z24, Z5, Z5
+	VMULPS       Z24, Z6, Z6
+	VMULPS       Z24, Z7, Z7
+	VMULPS       Z24, Z8, Z8
+	VMULPS       Z24, Z9, Z9
+	VMULPS       Z24, Z10, Z10
+	VMULPS       Z24, Z11, Z11
+	VMULPS       Z24, Z12, Z12
+	VMULPS       Z24, Z13, Z13
+	VMULPS       Z24, Z14, Z14
+	VMULPS       Z24, Z15, Z15
+	VMULPS       Z24, Z16, Z16
+	VMULPS       Z24, Z17, Z17
+	VMULPS       Z24, Z18, Z18
+	VMULPS       Z24, Z19, Z19
+	VMULPS       Z24, Z20, Z20
+	VMULPS       Z24, Z21, Z21
+	VMULPS       Z24, Z22, Z22
+	VMULPS       Z24, Z23, Z23
+
+h6_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h6_whole_fresh
+	VBROADCASTSS beta+68(FP), Z24
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z1
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      128(AX), Z25
+	VFMADD231PS  Z24, Z25, Z2
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      192(AX), Z25
+	VFMADD231PS  Z24, Z25, Z3
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z4
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z5
+	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      128(AX), Z25
+	VFMADD231PS  Z24, Z25, Z6
+	VMOVUPS      Z6, 128(AX)
+	VMOVUPS      192(AX), Z25
+	VFMADD231PS  Z24, Z25, Z7
+	VMOVUPS      Z7, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z8
+	VMOVUPS      Z8, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z9
+	VMOVUPS      Z9, 64(AX)
+	VMOVUPS      128(AX), Z25
+	VFMADD231PS  Z24, Z25, Z10
+	VMOVUPS      Z10, 128(AX)
+	VMOVUPS      192(AX), Z25
+	VFMADD231PS  Z24, Z25, Z11
+	VMOVUPS      Z11, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z12
+	VMOVUPS      Z12, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z13
+	VMOVUPS      Z13, 64(AX)
+	VMOVUPS      128(AX), Z25
+	VFMADD231PS  Z24, Z25, Z14
+	VMOVUPS      Z14, 128(AX)
+	VMOVUPS      192(AX), Z25
+	VFMADD231PS  Z24, Z25, Z15
+	VMOVUPS      Z15, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z16
+	VMOVUPS      Z16, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z17
+	VMOVUPS      Z17, 64(AX)
+	VMOVUPS      128(AX), Z25
+	VFMADD231PS  Z24, Z25, Z18
+	VMOVUPS      Z18, 128(AX)
+	VMOVUPS      192(AX), Z25
+	VFMADD231PS  Z24, Z25, Z19
+	VMOVUPS      Z19, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z20
+	VMOVUPS      Z20, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z21
+	VMOVUPS      Z21, 64(AX)
+	VMOVUPS      128(AX), Z25
+	VFMADD231PS  Z24, Z25, Z22
+	VMOVUPS      Z22, 128(AX)
+	VMOVUPS      192(AX), Z25
+	VFMADD231PS  Z24, Z25, Z23
+	VMOVUPS      Z23, 192(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h6_tile
+	VZEROUPPER
+	RET
+
+h6_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	VMOVUPS Z6, 128(AX)
+	VMOVUPS Z7, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	VMOVUPS Z10, 128(AX)
+	VMOVUPS Z11, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	VMOVUPS Z14, 128(AX)
+	VMOVUPS Z15, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	VMOVUPS Z18, 128(AX)
+	VMOVUPS Z19, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z20, (AX)
+	VMOVUPS Z21, 64(AX)
+	VMOVUPS Z22, 128(AX)
+	VMOVUPS Z23, 192(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h6_tile
+	VZEROUPPER
+	RET
+
+h6_part:
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+	KMOVW CX, K3
+	SHRQ  $0x10, CX
+	KMOVW CX, K4
+	SHRQ  $0x10, CX
+
+h6_parttile:
+	MOVQ   a+24(FP), AX
+	MOVQ   stepA+32(FP), CX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+
+h6_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z24
+	VMOVUPS.Z    64(BX), K2, Z25
+	VMOVUPS.Z    128(BX), K3, Z26
+	VMOVUPS.Z    192(BX), K4, Z27
+	VBROADCASTSS (AX), Z28
+	VFMADD231PS  Z28, Z24, Z0
+	VFMADD231PS  Z28, Z25, Z1
+	VFMADD231PS  Z28, Z26, Z2
+	VFMADD231PS  Z28, Z27, Z3
+	VBROADCASTSS 4(AX), Z28
+	VFMADD231PS  Z28, Z24, Z4
+	VFMADD231PS  Z28, Z25, Z5
+	VFMADD231PS  Z28, Z26, Z6
+	VFMADD231PS  Z28, Z27, Z7
+	VBROADCASTSS 8(AX), Z28
+	VFMADD231PS  Z28, Z24, Z8
+	VFMADD231PS  Z28, Z25, Z9
+	VFMADD231PS  Z28, Z26, Z10
+	VFMADD231PS  Z28, Z27, Z11
+	VBROADCASTSS 12(AX), Z28
+	VFMADD231PS  Z28, Z24, Z12
+	VFMADD231PS  Z28, Z25, Z13
+	VFMADD231PS  Z28, Z26, Z14
+	VFMADD231PS  Z28, Z27, Z15
+	VBROADCASTSS 16(AX), Z28
+	VFMADD231PS  Z28, Z24, Z16
+	VFMADD231PS  Z28, Z25, Z17
+	VFMADD231PS  Z28, Z26, Z18
+	VFMADD231PS  Z28, Z27, Z19
+	VBROADCASTSS 20(AX), Z28
+	VFMADD231PS  Z28, Z24, Z20
+	VFMADD231PS  Z28, Z25, Z21
+	VFMADD231PS  Z28, Z26, Z22
+	VFMADD231PS  Z28, Z27, Z23
+	ADDQ         CX, AX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          h6_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h6_partwhole_scaled
+	VBROADCASTSS alpha+64(FP), Z24
+	VMULPS       Z24, Z0, Z0
+	VMULPS       Z24, Z1, Z1
+	VMULPS       Z24, Z2, Z2
+	VMULPS       Z24, Z3, Z3
+	VMULPS       Z24, Z4, Z4
+	VMULPS       Z24, Z5, Z5
+	VMULPS       Z24, Z6, Z6
+	VMULPS       Z24, Z7, Z7
+	VMULPS       Z24, Z8, Z8
+	VMULPS       Z24, Z9, Z9
+	VMULPS       Z24, Z10, Z10
+	VMULPS       Z24, Z11, Z11
+	VMULPS       Z24, Z12, Z12
+	VMULPS       Z24, Z13, Z13
+	VMULPS       Z24, Z14, Z14
+	VMULPS       Z24, Z15, Z15
+	VMULPS       Z24, Z16, Z16
+	VMULPS       Z24, Z17, Z17
+	VMULPS       Z24, Z18, Z18
+	VMULPS       Z24, Z19, Z19
+	VMULPS       Z24, Z20, Z20
+	VMULPS       Z24, Z21, Z21
+	VMULPS       Z24, Z22, Z22
+	VMULPS       Z24, Z23, Z23
+
+h6_partwhole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h6_partwhole_fresh
+	VBROADCASTSS beta+68(FP), Z24
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z25
+	VFMADD231PS  Z24, Z25, Z2
+	VMOVUPS      Z2, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z25
+	VFMADD231PS  Z24, Z25, Z3
+	VMOVUPS      Z3, K4, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z25
+	VFMADD231PS  Z24, Z25, Z6
+	VMOVUPS      Z6, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z25
+	VFMADD231PS  Z24, Z25, Z7
+	VMOVUPS      Z7, K4, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z9
+	VMOVUPS      Z9, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z25
+	VFMADD231PS  Z24, Z25, Z10
+	VMOVUPS      Z10, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z25
+	VFMADD231PS  Z24, Z25, Z11
+	VMOVUPS      Z11, K4, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z12
+	VMOVUPS      Z12, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z13
+	VMOVUPS      Z13, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z25
+	VFMADD231PS  Z24, Z25, Z14
+	VMOVUPS      Z14, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z25
+	VFMADD231PS  Z24, Z25, Z15
+	VMOVUPS      Z15, K4, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z16
+	VMOVUPS      Z16, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z17
+	VMOVUPS      Z17, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z25
+	VFMADD231PS  Z24, Z25, Z18
+	VMOVUPS      Z18, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z25
+	VFMADD231PS  Z24, Z25, Z19
+	VMOVUPS      Z19, K4, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z20
+	VMOVUPS      Z20, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z21
+	VMOVUPS      Z21, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z25
+	VFMADD231PS  Z24, Z25, Z22
+	VMOVUPS      Z22, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z25
+	VFMADD231PS  Z24, Z25, Z23
+	VMOVUPS      Z23, K4, 192(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h6_parttile
+	VZEROUPPER
+	RET
+
+h6_partwhole_fresh:
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	VMOVUPS Z2, K3, 128(AX)
+	VMOVUPS Z3, K4, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	VMOVUPS Z5, K2, 64(AX)
+	VMOVUPS Z6, K3, 128(AX)
+	VMOVUPS Z7, K4, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, K1, (AX)
+	VMOVUPS Z9, K2, 64(AX)
+	VMOVUPS Z10, K3, 128(AX)
+	VMOVUPS Z11, K4, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, K1, (AX)
+	VMOVUPS Z13, K2, 64(AX)
+	VMOVUPS Z14, K3, 128(AX)
+	VMOVUPS Z15, K4, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, K1, (AX)
+	VMOVUPS Z17, K2, 64(AX)
+	VMOVUPS Z18, K3, 128(AX)
+	VMOVUPS Z19, K4, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z20, K1, (AX)
+	VMOVUPS Z21, K2, 64(AX)
+	VMOVUPS Z22, K3, 128(AX)
+	VMOVUPS Z23, K4, 192(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h6_parttile
+	VZEROUPPER
+	RET
+
+// func tile64RowsAVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·tile64RowsAVX512(SB), NOSPLIT, $0-96
+	MOVQ height+0(FP), AX
+	CMPQ AX, $0x06
+	JEQ  h6
+	CMPQ AX, $0x05
+	JEQ  h5
+	CMPQ AX, $0x04
+	JEQ  h4
+	CMPQ AX, $0x03
+	JEQ  h3
+	CMPQ AX, $0x02
+	JEQ  h2
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x40
+	JL   h1_part
+
+h1_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), AX
+	MOVQ   k+16(FP), AX
+	MOVQ   b+48(FP), DX
+	MOVQ   stepB+56(FP), BX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+h1_step_many:
+	SUBQ         $0x04, AX
+	JL           h1_step_few
+	VMOVUPS      (DX), Z4
+	VMOVUPS      64(DX), Z5
+	VMOVUPS      128(DX), Z6
+	VMOVUPS      192(DX), Z7
+	VBROADCASTSS (CX), Z8
+	VFMADD231PS  Z8, Z4, Z0
+	VFMADD231PS  Z8, Z5, Z1
+	VFMADD231PS  Z8, Z6, Z2
+	VFMADD231PS  Z8, Z7, Z3
+	ADDQ         BX, DX
+	VMOVUPS      (DX), Z4
+	VMOVUPS      64(DX), Z5
+	VMOVUPS      128(DX), Z6
+	VMOVUPS      192(DX), Z7
+	VBROADCASTSS 4(CX), Z8
+	VFMADD231PS  Z8, Z4, Z0
+	VFMADD231PS  Z8, Z5, Z1
+	VFMADD231PS  Z8, Z6, Z2
+	VFMADD231PS  Z8, Z7, Z3
+	ADDQ         BX, DX
+	VMOVUPS      (DX), Z4
+	VMOVUPS      64(DX), Z5
+	VMOVUPS      128(DX), Z6
+	VMOVUPS      192(DX), Z7
+	VBROADCASTSS 8(CX), Z8
+	VFMADD231PS  Z8, Z4, Z0
+	VFMADD231PS  Z8, Z5, Z1
+	VFMADD231PS  Z8, Z6, Z2
+	VFMADD231PS  Z8, Z7, Z3
+	ADDQ         BX, DX
+	VMOVUPS      (DX), Z4
+	VMOVUPS      64(DX), Z5
+	VMOVUPS      128(DX), Z6
+	VMOVUPS      192(DX), Z7
+	VBROADCASTSS 12(CX), Z8
+	VFMADD231PS  Z8, Z4, Z0
+	VFMADD231PS  Z8, Z5, Z1
+	VFMADD231PS  Z8, Z6, Z2
+	VFMADD231PS  Z8, Z7, Z3
+	ADDQ         BX, DX
+	ADDQ         $0x10, CX
+	JMP          h1_step_many
+
+h1_step_few:
+	ADDQ $0x04, AX
+	JZ   h1_step_end
+
+h1_step_one:
+	VMOVUPS      (DX), Z4
+	VMOVUPS      64(DX), Z5
+	VMOVUPS      128(DX), Z6
+	VMOVUPS      192(DX), Z7
+	VBROADCASTSS (CX), Z8
+	VFMADD231PS  Z8, Z4, Z0
+	VFMADD231PS  Z8, Z5, Z1
+	VFMADD231PS  Z8, Z6, Z2
+	VFMADD231PS  Z8, Z7, Z3
+	ADDQ         BX, DX
+	ADDQ         $0x04, CX
+	DECQ         AX
+	JNZ          h1_step_one
+
+h1_step_end:
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h1_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z4
+	VMULPS       Z4, Z0, Z0
+	VMULPS       Z4, Z1, Z1
+	VMULPS       Z4, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+
+h1_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h1_whole_fresh
+	VBROADCASTSS beta+68(FP), Z4
+	VMOVUPS      (AX), Z5
+	VFMADD231PS  Z4, Z5, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z5
+	VFMADD231PS  Z4, Z5, Z1
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      128(AX), Z5
+	VFMADD231PS  Z4, Z5, Z2
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      192(AX), Z5
+	VFMADD231PS  Z4, Z5, Z3
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h1_tile
+	VZEROUPPER
+	RET
+
+h1_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h1_tile
+	VZEROUPPER
+	RET
+
+h1_part:
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+	KMOVW CX, K3
+	SHRQ  $0x10, CX
+	KMOVW CX, K4
+	SHRQ  $0x10, CX
+
+h1_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), AX
+	MOVQ   k+16(FP), AX
+	MOVQ   b+48(FP), DX
+	MOVQ   stepB+56(FP), BX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+h1_partstep_one:
+	VMOVUPS.Z    (DX), K1, Z4
+	VMOVUPS.Z    64(DX), K2, Z5
+	VMOVUPS.Z    128(DX), K3, Z6
+	VMOVUPS.Z    192(DX), K4, Z7
+	VBROADCASTSS (CX), Z8
+	VFMADD231PS  Z8, Z4, Z0
+	VFMADD231PS  Z8, Z5, Z1
+	VFMADD231PS  Z8, Z6, Z2
+	VFMADD231PS  Z8, Z7, Z3
+	ADDQ         BX, DX
+	ADDQ         $0x04, CX
+	DECQ         AX
+	JNZ          h1_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h1_partwhole_scaled
+	VBROADCASTSS alpha+64(FP), Z4
+	VMULPS       Z4, Z0, Z0
+	VMULPS       Z4, Z1, Z1
+	VMULPS       Z4, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+
+h1_partwhole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h1_partwhole_fresh
+	VBROADCASTSS beta+68(FP), Z4
+	VMOVUPS.Z    (AX), K1, Z5
+	VFMADD231PS  Z4, Z5, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z5
+	VFMADD231PS  Z4, Z5, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z5
+	VFMADD231PS  Z4, Z5, Z2
+	VMOVUPS      Z2, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z5
+	VFMADD231PS  Z4, Z5, Z3
+	VMOVUPS      Z3, K4, 192(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h1_parttile
+	VZEROUPPER
+	RET
+
+h1_partwhole_fresh:
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	VMOVUPS Z2, K3, 128(AX)
+	VMOVUPS Z3, K4, 192(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h1_parttile
+	VZEROUPPER
+	RET
+
+h2:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x40
+	JL   h2_part
+
+h2_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+h2_step_many:
+	SUBQ         $0x04, DX
+	JL           h2_step_few
+	VMOVUPS      (BX), Z8
+	VMOVUPS      64(BX), Z9
+	VMOVUPS      128(BX), Z10
+	VMOVUPS      192(BX), Z11
+	VBROADCASTSS (CX), Z12
+	VFMADD231PS  Z12, Z8, Z0
+	VFMADD231PS  Z12, Z9, Z1
+	VFMADD231PS  Z12, Z10, Z2
+	VFMADD231PS  Z12, Z11, Z3
+	VBROADCASTSS (CX)(AX*1), Z12
+	VFMADD231PS  Z12, Z8, Z4
+	VFMADD231PS  Z12, Z9, Z5
+	VFMADD231PS  Z12, Z10, Z6
+	VFMADD231PS  Z12, Z11, Z7
+	ADDQ         SI, BX
+	VMOVUPS      (BX), Z8
+	VMOVUPS      64(BX), Z9
+	VMOVUPS      128(BX), Z10
+	VMOVUPS      192(BX), Z11
+	VBROADCASTSS 4(CX), Z12
+	VFMADD231PS  Z12, Z8, Z0
+	VFMADD231PS  Z12, Z9, Z1
+	VFMADD231PS  Z12, Z10, Z2
+	VFMADD231PS  Z12, Z11, Z3
+	VBROADCASTSS 4(CX)(AX*1), Z12
+	VFMADD231PS  Z12, Z8, Z4
+	VFMADD231PS  Z12, Z9, Z5
+	VFMADD231PS  Z12, Z10, Z6
+	VFMADD231PS  Z12, Z11, Z7
+	ADDQ         SI, BX
+	VMOVUPS      (BX), Z8
+	VMOVUPS      64(BX), Z9
+	VMOVUPS      128(BX), Z10
+	VMOVUPS      192(BX), Z11
+	VBROADCASTSS 8(CX), Z12
+	VFMADD231PS  Z12, Z8, Z0
+	VFMADD231PS  Z12, Z9, Z1
+	VFMADD231PS  Z12, Z10, Z2
+	VFMADD231PS  Z12, Z11, Z3
+	VBROADCASTSS 8(CX)(AX*1), Z12
+	VFMADD231PS  Z12, Z8, Z4
+	VFMADD231PS  Z12, Z9, Z5
+	VFMADD231PS  Z12, Z10, Z6
+	VFMADD231PS  Z12, Z11, Z7
+	ADDQ         SI, BX
+	VMOVUPS      (BX), Z8
+	VMOVUPS      64(BX), Z9
+	VMOVUPS      128(BX), Z10
+	VMOVUPS      192(BX), Z11
+	VBROADCASTSS 12(CX), Z12
+	VFMADD231PS  Z12, Z8, Z0
+	VFMADD231PS  Z12, Z9, Z1
+	VFMADD231PS  Z12, Z10, Z2
+	VFMADD231PS  Z12, Z11, Z3
+	VBROADCASTSS 12(CX)(AX*1), Z12
+	VFMADD231PS  Z12, Z8, Z4
+	VFMADD231PS  Z12, Z9, Z5
+	VFMADD231PS  Z12, Z10, Z6
+	VFMADD231PS  Z12, Z11, Z7
+	ADDQ         SI, BX
+	ADDQ         $0x10, CX
+	JMP          h2_step_many
+
+h2_step_few:
+	ADDQ $0x04, DX
+	JZ   h2_step_end
+
+h2_step_one:
+	VMOVUPS      (BX), Z8
+	VMOVUPS      64(BX), Z9
+	VMOVUPS      128(BX), Z10
+	VMOVUPS      192(BX), Z11
+	VBROADCASTSS (CX), Z12
+	VFMADD231PS  Z12, Z8, Z0
+	VFMADD231PS  Z12, Z9, Z1
+	VFMADD231PS  Z12, Z10, Z2
+	VFMADD231PS  Z12, Z11, Z3
+	VBROADCASTSS (CX)(AX*1), Z12
+	VFMADD231PS  Z12, Z8, Z4
+	VFMADD231PS  Z12, Z9, Z5
+	VFMADD231PS  Z12, Z10, Z6
+	VFMADD231PS  Z12, Z11, Z7
+	ADDQ         SI, BX
+	ADDQ         $0x04, CX
+	DECQ         DX
+	JNZ          h2_step_one
+
+h2_step_end:
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h2_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z8
+	VMULPS       Z8, Z0, Z0
+	VMULPS       Z8, Z1, Z1
+	VMULPS       Z8, Z2, Z2
+	VMULPS       Z8, Z3, Z3
+	VMULPS       Z8, Z4, Z4
+	VMULPS       Z8, Z5, Z5
+	VMULPS       Z8, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+
+h2_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h2_whole_fresh
+	VBROADCASTSS beta+68(FP), Z8
+	VMOVUPS      (AX), Z9
+	VFMADD231PS  Z8, Z9, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z9
+	VFMADD231PS  Z8, Z9, Z1
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      128(AX), Z9
+	VFMADD231PS  Z8, Z9, Z2
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      192(AX), Z9
+	VFMADD231PS  Z8, Z9, Z3
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z9
+	VFMADD231PS  Z8, Z9, Z4
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      64(AX), Z9
+	VFMADD231PS  Z8, Z9, Z5
+	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      128(AX), Z9
+	VFMADD231PS  Z8, Z9, Z6
+	VMOVUPS      Z6, 128(AX)
+	VMOVUPS      192(AX), Z9
+	VFMADD231PS  Z8, Z9, Z7
+	VMOVUPS      Z7, 192(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h2_tile
+	VZEROUPPER
+	RET
+
+h2_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	VMOVUPS Z6, 128(AX)
+	VMOVUPS Z7, 192(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h2_tile
+	VZEROUPPER
+	RET
+
+h2_part:
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+	KMOVW CX, K3
+	SHRQ  $0x10, CX
+	KMOVW CX, K4
+	SHRQ  $0x10, CX
+
+h2_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+h2_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z8
+	VMOVUPS.Z    64(BX), K2, Z9
+	VMOVUPS.Z    128(BX), K3, Z10
+	VMOVUPS.Z    192(BX), K4, Z11
+	VBROADCASTSS (CX), Z12
+	VFMADD231PS  Z12, Z8, Z0
+	VFMADD231PS  Z12, Z9, Z1
+	VFMADD231PS  Z12, Z10, Z2
+	VFMADD231PS  Z12, Z11, Z3
+	VBROADCASTSS (CX)(AX*1), Z12
+	VFMADD231PS  Z12, Z8, Z4
+	VFMADD231PS  Z12, Z9, Z5
+	VFMADD231PS  Z12, Z10, Z6
+	VFMADD231PS  Z12, Z11, Z7
+	ADDQ         SI, BX
+	ADDQ         $0x04, CX
+	DECQ         DX
+	JNZ          h2_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h2_partwhole_scaled
+	VBROADCASTSS alpha+64(FP), Z8
+	VMULPS       Z8, Z0, Z0
+	VMULPS       Z8, Z1, Z1
+	VMULPS       Z8, Z2, Z2
+	VMULPS       Z8, Z3, Z3
+	VMULPS       Z8, Z4, Z4
+	VMULPS       Z8, Z5, Z5
+	VMULPS       Z8, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+
+h2_partwhole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h2_partwhole_fresh
+	VBROADCASTSS beta+68(FP), Z8
+	VMOVUPS.Z    (AX), K1, Z9
+	VFMADD231PS  Z8, Z9, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z9
+	VFMADD231PS  Z8, Z9, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z9
+	VFMADD231PS  Z8, Z9, Z2
+	VMOVUPS      Z2, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z9
+	VFMADD231PS  Z8, Z9, Z3
+	VMOVUPS      Z3, K4, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z9
+	VFMADD231PS  Z8, Z9, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z9
+	VFMADD231PS  Z8, Z9, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z9
+	VFMADD231PS  Z8, Z9, Z6
+	VMOVUPS      Z6, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z9
+	VFMADD231PS  Z8, Z9, Z7
+	VMOVUPS      Z7, K4, 192(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h2_parttile
+	VZEROUPPER
+	RET
+
+h2_partwhole_fresh:
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	VMOVUPS Z2, K3, 128(AX)
+	VMOVUPS Z3, K4, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	VMOVUPS Z5, K2, 64(AX)
+	VMOVUPS Z6, K3, 128(AX)
+	VMOVUPS Z7, K4, 192(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h2_parttile
+	VZEROUPPER
+	RET
+
+h3:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x40
+	JL   h3_part
+
+h3_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+h3_step_many:
+	SUBQ         $0x04, DX
+	JL           h3_step_few
+	VMOVUPS      (BX), Z12
+	VMOVUPS      64(BX), Z13
+	VMOVUPS      128(BX), Z14
+	VMOVUPS      192(BX), Z15
+	VBROADCASTSS (CX), Z16
+	VFMADD231PS  Z16, Z12, Z0
+	VFMADD231PS  Z16, Z13, Z1
+	VFMADD231PS  Z16, Z14, Z2
+	VFMADD231PS  Z16, Z15, Z3
+	VBROADCASTSS (CX)(AX*1), Z16
+	VFMADD231PS  Z16, Z12, Z4
+	VFMADD231PS  Z16, Z13, Z5
+	VFMADD231PS  Z16, Z14, Z6
+	VFMADD231PS  Z16, Z15, Z7
+	VBROADCASTSS (CX)(AX*2), Z16
+	VFMADD231PS  Z16, Z12, Z8
+	VFMADD231PS  Z16, Z13, Z9
+	VFMADD231PS  Z16, Z14, Z10
+	VFMADD231PS  Z16, Z15, Z11
+	ADDQ         SI, BX
+	VMOVUPS      (BX), Z12
+	VMOVUPS      64(BX), Z13
+	VMOVUPS      128(BX), Z14
+	VMOVUPS      192(BX), Z15
+	VBROADCASTSS 4(CX), Z16
+	VFMADD231PS  Z16, Z12, Z0
+	VFMADD231PS  Z16, Z13, Z1
+	VFMADD231PS  Z16, Z14, Z2
+	VFMADD231PS  Z16, Z15, Z3
+	VBROADCASTSS 4(CX)(AX*1), Z16
+	VFMADD231PS  Z16, Z12, Z4
+	VFMADD231PS  Z16, Z13, Z5
+	VFMADD231PS  Z16, Z14, Z6
+	VFMADD231PS  Z16, Z15, Z7
+	VBROADCASTSS 4(CX)(AX*2), Z16
+	VFMADD231PS  Z16, Z12, Z8
+	VFMADD231PS  Z16, Z13, Z9
+	VFMADD231PS  Z16, Z14, Z10
+	VFMADD231PS  Z16, Z15, Z11
+	ADDQ         SI, BX
+	VMOVUPS      (BX), Z12
+	VMOVUPS      64(BX), Z13
+	VMOVUPS      128(BX), Z14
+	VMOVUPS      192(BX), Z15
+	VBROADCASTSS 8(CX), Z16
+	VFMADD231PS  Z16, Z12, Z0
+	VFMADD231PS  Z16, Z13, Z1
+	VFMADD231PS  Z16, Z14, Z2
+	VFMADD231PS  Z16, Z15, Z3
+	VBROADCASTSS 8(CX)(AX*1), Z16
+	VFMADD231PS  Z16, Z12, Z4
+	VFMADD231PS  Z16, Z13, Z5
+	VFMADD231PS  Z16, Z14, Z6
+	VFMADD231PS  Z16, Z15, Z7
+	VBROADCASTSS 8(CX)(AX*2), Z16
+	VFMADD231PS  Z16, Z12, Z8
+	VFMADD231PS  Z16, Z13, Z9
+	VFMADD231PS  Z16, Z14, Z10
+	VFMADD231PS  Z16, Z15, Z11
+	ADDQ         SI, BX
+	VMOVUPS      (BX), Z12
+	VMOVUPS      64(BX), Z13
+	VMOVUPS      128(BX), Z14
+	VMOVUPS      192(BX), Z15
+	VBROADCASTSS 12(CX), Z16
+	VFMADD231PS  Z16, Z12, Z0
+	VFMADD231PS  Z16, Z13, Z1
+	VFMADD231PS  Z16, Z14, Z2
+	VFMADD231PS  Z16, Z15, Z3
+	VBROADCASTSS 12(CX)(AX*1), Z16
+	VFMADD231PS  Z16, Z12, Z4
+	VFMADD231PS  Z16, Z13, Z5
+	VFMADD231PS  Z16, Z14, Z6
+	VFMADD231PS  Z16, Z15, Z7
+	VBROADCASTSS 12(CX)(AX*2), Z16
+	VFMADD231PS  Z16, Z12, Z8
+	VFMADD231PS  Z16, Z13, Z9
+	VFMADD231PS  Z16, Z14, Z10
+	VFMADD231PS  Z16, Z15, Z11
+	ADDQ         SI, BX
+	ADDQ         $0x10, CX
+	JMP          h3_step_many
+
+h3_step_few:
+	ADDQ $0x04, DX
+	JZ   h3_step_end
+
+h3_step_one:
+	VMOVUPS      (BX), Z12
+	VMOVUPS      64(BX), Z13
+	VMOVUPS      128(BX), Z14
+	VMOVUPS      192(BX), Z15
+	VBROADCASTSS (CX), Z16
+	VFMADD231PS  Z16, Z12, Z0
+	VFMADD231PS  Z16, Z13, Z1
+	VFMADD231PS  Z16, Z14, Z2
+	VFMADD231PS  Z16, Z15, Z3
+	VBROADCASTSS (CX)(AX*1), Z16
+	VFMADD231PS  Z16, Z12, Z4
+	VFMADD231PS  Z16, Z13, Z5
+	VFMADD231PS  Z16, Z14, Z6
+	VFMADD231PS  Z16, Z15, Z7
+	VBROADCASTSS (CX)(AX*2), Z16
+	VFMADD231PS  Z16, Z12, Z8
+	VFMADD231PS  Z16, Z13, Z9
+	VFMADD231PS  Z16, Z14, Z10
+	VFMADD231PS  Z16, Z15, Z11
+	ADDQ         SI, BX
+	ADDQ         $0x04, CX
+	DECQ         DX
+	JNZ          h3_step_one
+
+h3_step_end:
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h3_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z12
+	VMULPS       Z12, Z0, Z0
+	VMULPS       Z12, Z1, Z1
+	VMULPS       Z12, Z2, Z2
+	VMULPS       Z12, Z3, Z3
+	VMULPS       Z12, Z4, Z4
+	VMULPS       Z12, Z5, Z5
+	VMULPS       Z12, Z6, Z6
+	VMULPS       Z12, Z7, Z7
+	VMULPS       Z12, Z8, Z8
+	VMULPS       Z12, Z9, Z9
+	VMULPS       Z12, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+
+h3_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h3_whole_fresh
+	VBROADCASTSS beta+68(FP), Z12
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z13
+	VFMADD231PS  Z12, Z13, Z1
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      128(AX), Z13
+	VFMADD231PS  Z12, Z13, Z2
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      192(AX), Z13
+	VFMADD231PS  Z12, Z13, Z3
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z4
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      64(AX), Z13
+	VFMADD231PS  Z12, Z13, Z5
+	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      128(AX), Z13
+	VFMADD231PS  Z12, Z13, Z6
+	VMOVUPS      Z6, 128(AX)
+	VMOVUPS      192(AX), Z13
+	VFMADD231PS  Z12, Z13, Z7
+	VMOVUPS      Z7, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z13
+	VFMADD231PS  Z12, Z13, Z8
+	VMOVUPS      Z8, (AX)
+	VMOVUPS      64(AX), Z13
+	VFMADD231PS  Z12, Z13, Z9
+	VMOVUPS      Z9, 64(AX)
+	VMOVUPS      128(AX), Z13
+	VFMADD231PS  Z12, Z13, Z10
+	VMOVUPS      Z10, 128(AX)
+	VMOVUPS      192(AX), Z13
+	VFMADD231PS  Z12, Z13, Z11
+	VMOVUPS      Z11, 192(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h3_tile
+	VZEROUPPER
+	RET
+
+h3_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	VMOVUPS Z6, 128(AX)
+	VMOVUPS Z7, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	VMOVUPS Z10, 128(AX)
+	VMOVUPS Z11, 192(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h3_tile
+	VZEROUPPER
+	RET
+
+h3_part:
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+	KMOVW CX, K3
+	SHRQ  $0x10, CX
+	KMOVW CX, K4
+	SHRQ  $0x10, CX
+
+h3_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	MOVQ   k+16(FP), DX
+	MOVQ   b+48(FP), BX
+	MOVQ   stepB+56(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+h3_partstep_one:
+	VMOVUPS.Z    (BX), K1, Z12
+	VMOVUPS.Z    64(BX), K2, Z13
+	VMOVUPS.Z    128(BX), K3, Z14
+	VMOVUPS.Z    192(BX), K4, Z15
+	VBROADCASTSS (CX), Z16
+	VFMADD231PS  Z16, Z12, Z0
+	VFMADD231PS  Z16, Z13, Z1
+	VFMADD231PS  Z16, Z14, Z2
+	VFMADD231PS  Z16, Z15, Z3
+	VBROADCASTSS (CX)(AX*1), Z16
+	VFMADD231PS  Z16, Z12, Z4
+	VFMADD231PS  Z16, Z13, Z5
+	VFMADD231PS  Z16, Z14, Z6
+	VFMADD231PS  Z16, Z15, Z7
+	VBROADCASTSS (CX)(AX*2), Z16
+	VFMADD231PS  Z16, Z12, Z8
+	VFMADD231PS  Z16, Z13, Z9
+	VFMADD231PS  Z16, Z14, Z10
+	VFMADD231PS  Z16, Z15, Z11
+	ADDQ         SI, BX
+	ADDQ         $0x04, CX
+	DECQ         DX
+	JNZ          h3_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h3_partwhole_scaled
+	VBROADCASTSS alpha+64(FP), Z12
+	VMULPS       Z12, Z0, Z0
+	VMULPS       Z12, Z1, Z1
+	VMULPS       Z12, Z2, Z2
+	VMULPS       Z12, Z3, Z3
+	VMULPS       Z12, Z4, Z4
+	VMULPS       Z12, Z5, Z5
+	VMULPS       Z12, Z6, Z6
+	VMULPS       Z12, Z7, Z7
+	VMULPS       Z12, Z8, Z8
+	VMULPS       Z12, Z9, Z9
+	VMULPS       Z12, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+
+h3_partwhole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h3_partwhole_fresh
+	VBROADCASTSS beta+68(FP), Z12
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z13
+	VFMADD231PS  Z12, Z13, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z13
+	VFMADD231PS  Z12, Z13, Z2
+	VMOVUPS      Z2, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z13
+	VFMADD231PS  Z12, Z13, Z3
+	VMOVUPS      Z3, K4, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z13
+	VFMADD231PS  Z12, Z13, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z13
+	VFMADD231PS  Z12, Z13, Z6
+	VMOVUPS      Z6, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z13
+	VFMADD231PS  Z12, Z13, Z7
+	VMOVUPS      Z7, K4, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z13
+	VFMADD231PS  Z12, Z13, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z13
+	VFMADD231PS  Z12, Z13, Z9
+	VMOVUPS      Z9, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z13
+	VFMADD231PS  Z12, Z13, Z10
+	VMOVUPS      Z10, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z13
+	VFMADD231PS  Z12, Z13, Z11
+	VMOVUPS      Z11, K4, 192(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h3_parttile
+	VZEROUPPER
+	RET
+
+h3_partwhole_fresh:
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	VMOVUPS Z2, K3, 128(AX)
+	VMOVUPS Z3, K4, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	VMOVUPS Z5, K2, 64(AX)
+	VMOVUPS Z6, K3, 128(AX)
+	VMOVUPS Z7, K4, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, K1, (AX)
+	VMOVUPS Z9, K2, 64(AX)
+	VMOVUPS Z10, K3, 128(AX)
+	VMOVUPS Z11, K4, 192(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h3_parttile
+	VZEROUPPER
+	RET
+
+h4:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x40
+	JL   h4_part
+
+h4_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	LEAQ   (CX)(DX*1), DX
+	MOVQ   k+16(FP), BX
+	MOVQ   b+48(FP), SI
+	MOVQ   stepB+56(FP), DI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+h4_step_many:
+	SUBQ         $0x04, BX
+	JL           h4_step_few
+	VMOVUPS      (SI), Z16
+	VMOVUPS      64(SI), Z17
+	VMOVUPS      128(SI), Z18
+	VMOVUPS      192(SI), Z19
+	VBROADCASTSS (CX), Z20
+	VFMADD231PS  Z20, Z16, Z0
+	VFMADD231PS  Z20, Z17, Z1
+	VFMADD231PS  Z20, Z18, Z2
+	VFMADD231PS  Z20, Z19, Z3
+	VBROADCASTSS (CX)(AX*1), Z20
+	VFMADD231PS  Z20, Z16, Z4
+	VFMADD231PS  Z20, Z17, Z5
+	VFMADD231PS  Z20, Z18, Z6
+	VFMADD231PS  Z20, Z19, Z7
+	VBROADCASTSS (CX)(AX*2), Z20
+	VFMADD231PS  Z20, Z16, Z8
+	VFMADD231PS  Z20, Z17, Z9
+	VFMADD231PS  Z20, Z18, Z10
+	VFMADD231PS  Z20, Z19, Z11
+	VBROADCASTSS (DX), Z20
+	VFMADD231PS  Z20, Z16, Z12
+	VFMADD231PS  Z20, Z17, Z13
+	VFMADD231PS  Z20, Z18, Z14
+	VFMADD231PS  Z20, Z19, Z15
+	ADDQ         DI, SI
+	VMOVUPS      (SI), Z16
+	VMOVUPS      64(SI), Z17
+	VMOVUPS      128(SI), Z18
+	VMOVUPS      192(SI), Z19
+	VBROADCASTSS 4(CX), Z20
+	VFMADD231PS  Z20, Z16, Z0
+	VFMADD231PS  Z20, Z17, Z1
+	VFMADD231PS  Z20, Z18, Z2
+	VFMADD231PS  Z20, Z19, Z3
+	VBROADCASTSS 4(CX)(AX*1), Z20
+	VFMADD231PS  Z20, Z16, Z4
+	VFMADD231PS  Z20, Z17, Z5
+	VFMADD231PS  Z20, Z18, Z6
+	VFMADD231PS  Z20, Z19, Z7
+	VBROADCASTSS 4(CX)(AX*2), Z20
+	VFMADD231PS  Z20, Z16, Z8
+	VFMADD231PS  Z20, Z17, Z9
+	VFMADD231PS  Z20, Z18, Z10
+	VFMADD231PS  Z20, Z19, Z11
+	VBROADCASTSS 4(DX), Z20
+	VFMADD231PS  Z20, Z16, Z12
+	VFMADD231PS  Z20, Z17, Z13
+	VFMADD231PS  Z20, Z18, Z14
+	VFMADD231PS  Z20, Z19, Z15
+	ADDQ         DI, SI
+	VMOVUPS      (SI), Z16
+	VMOVUPS      64(SI), Z17
+	VMOVUPS      128(SI), Z18
+	VMOVUPS      192(SI), Z19
+	VBROADCASTSS 8(CX), Z20
+	VFMADD231PS  Z20, Z16, Z0
+	VFMADD231PS  Z20, Z17, Z1
+	VFMADD231PS  Z20, Z18, Z2
+	VFMADD231PS  Z20, Z19, Z3
+	VBROADCASTSS 8(CX)(AX*1), Z20
+	VFMADD231PS  Z20, Z16, Z4
+	VFMADD231PS  Z20, Z17, Z5
+	VFMADD231PS  Z20, Z18, Z6
+	VFMADD231PS  Z20, Z19, Z7
+	VBROADCASTSS 8(CX)(AX*2), Z20
+	VFMADD231PS  Z20, Z16, Z8
+	VFMADD231PS  Z20, Z17, Z9
+	VFMADD231PS  Z20, Z18, Z10
+	VFMADD231PS  Z20, Z19, Z11
+	VBROADCASTSS 8(DX), Z20
+	VFMADD231PS  Z20, Z16, Z12
+	VFMADD231PS  Z20, Z17, Z13
+	VFMADD231PS  Z20, Z18, Z14
+	VFMADD231PS  Z20, Z19, Z15
+	ADDQ         DI, SI
+	VMOVUPS      (SI), Z16
+	VMOVUPS      64(SI), Z17
+	VMOVUPS      128(SI), Z18
+	VMOVUPS      192(SI), Z19
+	VBROADCASTSS 12(CX), Z20
+	VFMADD231PS  Z20, Z16, Z0
+	VFMADD231PS  Z20, Z17, Z1
+	VFMADD231PS  Z20, Z18, Z2
+	VFMADD231PS  Z20, Z19, Z3
+	VBROADCASTSS 12(CX)(AX*1), Z20
+	VFMADD231PS  Z20, Z16, Z4
+	VFMADD231PS  Z20, Z17, Z5
+	VFMADD231PS  Z20, Z18, Z6
+	VFMADD231PS  Z20, Z19, Z7
+	VBROADCASTSS 12(CX)(AX*2), Z20
+	VFMADD231PS  Z20, Z16, Z8
+	VFMADD231PS  Z20, Z17, Z9
+	VFMADD231PS  Z20, Z18, Z10
+	VFMADD231PS  Z20, Z19, Z11
+	VBROADCASTSS 12(DX), Z20
+	VFMADD231PS  Z20, Z16, Z12
+	VFMADD231PS  Z20, Z17, Z13
+	VFMADD231PS  Z20, Z18, Z14
+	VFMADD231PS  Z20, Z19, Z15
+	ADDQ         DI, SI
+	ADDQ         $0x10, CX
+	ADDQ         $0x10, DX
+	JMP          h4_step_many
+
+h4_step_few:
+	ADDQ $0x04, BX
+	JZ   h4_step_end
+
+h4_step_one:
+	VMOVUPS      (SI), Z16
+	VMOVUPS      64(SI), Z17
+	VMOVUPS      128(SI), Z18
+	VMOVUPS      192(SI), Z19
+	VBROADCASTSS (CX), Z20
+	VFMADD231PS  Z20, Z16, Z0
+	VFMADD231PS  Z20, Z17, Z1
+	VFMADD231PS  Z20, Z18, Z2
+	VFMADD231PS  Z20, Z19, Z3
+	VBROADCASTSS (CX)(AX*1), Z20
+	VFMADD231PS  Z20, Z16, Z4
+	VFMADD231PS  Z20, Z17, Z5
+	VFMADD231PS  Z20, Z18, Z6
+	VFMADD231PS  Z20, Z19, Z7
+	VBROADCASTSS (CX)(AX*2), Z20
+	VFMADD231PS  Z20, Z16, Z8
+	VFMADD231PS  Z20, Z17, Z9
+	VFMADD231PS  Z20, Z18, Z10
+	VFMADD231PS  Z20, Z19, Z11
+	VBROADCASTSS (DX), Z20
+	VFMADD231PS  Z20, Z16, Z12
+	VFMADD231PS  Z20, Z17, Z13
+	VFMADD231PS  Z20, Z18, Z14
+	VFMADD231PS  Z20, Z19, Z15
+	ADDQ         DI, SI
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, DX
+	DECQ         BX
+	JNZ          h4_step_one
+
+h4_step_end:
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h4_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z16
+	VMULPS       Z16, Z0, Z0
+	VMULPS       Z16, Z1, Z1
+	VMULPS       Z16, Z2, Z2
+	VMULPS       Z16, Z3, Z3
+	VMULPS       Z16, Z4, Z4
+	VMULPS       Z16, Z5, Z5
+	VMULPS       Z16, Z6, Z6
+	VMULPS       Z16, Z7, Z7
+	VMULPS       Z16, Z8, Z8
+	VMULPS       Z16, Z9, Z9
+	VMULPS       Z16, Z10, Z10
+	VMULPS       Z16, Z11, Z11
+	VMULPS       Z16, Z12, Z12
+	VMULPS       Z16, Z13, Z13
+	VMULPS       Z16, Z14, Z14
+	VMULPS       Z16, Z15, Z15
+
+h4_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h4_whole_fresh
+	VBROADCASTSS beta+68(FP), Z16
+	VMOVUPS      (AX), Z17
+	VFMADD231PS  Z16, Z17, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z17
+	VFMADD231PS  Z16, Z17, Z1
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      128(AX), Z17
+	VFMADD231PS  Z16, Z17, Z2
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      192(AX), Z17
+	VFMADD231PS  Z16, Z17, Z3
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z17
+	VFMADD231PS  Z16, Z17, Z4
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      64(AX), Z17
+	VFMADD231PS  Z16, Z17, Z5
+	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      128(AX), Z17
+	VFMADD231PS  Z16, Z17, Z6
+	VMOVUPS      Z6, 128(AX)
+	VMOVUPS      192(AX), Z17
+	VFMADD231PS  Z16, Z17, Z7
+	VMOVUPS      Z7, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z17
+	VFMADD231PS  Z16, Z17, Z8
+	VMOVUPS      Z8, (AX)
+	VMOVUPS      64(AX), Z17
+	VFMADD231PS  Z16, Z17, Z9
+	VMOVUPS      Z9, 64(AX)
+	VMOVUPS      128(AX), Z17
+	VFMADD231PS  Z16, Z17, Z10
+	VMOVUPS      Z10, 128(AX)
+	VMOVUPS      192(AX), Z17
+	VFMADD231PS  Z16, Z17, Z11
+	VMOVUPS      Z11, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z17
+	VFMADD231PS  Z16, Z17, Z12
+	VMOVUPS      Z12, (AX)
+	VMOVUPS      64(AX), Z17
+	VFMADD231PS  Z16, Z17, Z13
+	VMOVUPS      Z13, 64(AX)
+	VMOVUPS      128(AX), Z17
+	VFMADD231PS  Z16, Z17, Z14
+	VMOVUPS      Z14, 128(AX)
+	VMOVUPS      192(AX), Z17
+	VFMADD231PS  Z16, Z17, Z15
+	VMOVUPS      Z15, 192(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h4_tile
+	VZEROUPPER
+	RET
+
+h4_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	VMOVUPS Z6, 128(AX)
+	VMOVUPS Z7, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	VMOVUPS Z10, 128(AX)
+	VMOVUPS Z11, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	VMOVUPS Z14, 128(AX)
+	VMOVUPS Z15, 192(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h4_tile
+	VZEROUPPER
+	RET
+
+h4_part:
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+	KMOVW CX, K3
+	SHRQ  $0x10, CX
+	KMOVW CX, K4
+	SHRQ  $0x10, CX
+
+h4_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	LEAQ   (CX)(DX*1), DX
+	MOVQ   k+16(FP), BX
+	MOVQ   b+48(FP), SI
+	MOVQ   stepB+56(FP), DI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+h4_partstep_one:
+	VMOVUPS.Z    (SI), K1, Z16
+	VMOVUPS.Z    64(SI), K2, Z17
+	VMOVUPS.Z    128(SI), K3, Z18
+	VMOVUPS.Z    192(SI), K4, Z19
+	VBROADCASTSS (CX), Z20
+	VFMADD231PS  Z20, Z16, Z0
+	VFMADD231PS  Z20, Z17, Z1
+	VFMADD231PS  Z20, Z18, Z2
+	VFMADD231PS  Z20, Z19, Z3
+	VBROADCASTSS (CX)(AX*1), Z20
+	VFMADD231PS  Z20, Z16, Z4
+	VFMADD231PS  Z20, Z17, Z5
+	VFMADD231PS  Z20, Z18, Z6
+	VFMADD231PS  Z20, Z19, Z7
+	VBROADCASTSS (CX)(AX*2), Z20
+	VFMADD231PS  Z20, Z16, Z8
+	VFMADD231PS  Z20, Z17, Z9
+	VFMADD231PS  Z20, Z18, Z10
+	VFMADD231PS  Z20, Z19, Z11
+	VBROADCASTSS (DX), Z20
+	VFMADD231PS  Z20, Z16, Z12
+	VFMADD231PS  Z20, Z17, Z13
+	VFMADD231PS  Z20, Z18, Z14
+	VFMADD231PS  Z20, Z19, Z15
+	ADDQ         DI, SI
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, DX
+	DECQ         BX
+	JNZ          h4_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h4_partwhole_scaled
+	VBROADCASTSS alpha+64(FP), Z16
+	VMULPS       Z16, Z0, Z0
+	VMULPS       Z16, Z1, Z1
+	VMULPS       Z16, Z2, Z2
+	VMULPS       Z16, Z3, Z3
+	VMULPS       Z16, Z4, Z4
+	VMULPS       Z16, Z5, Z5
+	VMULPS       Z16, Z6, Z6
+	VMULPS       Z16, Z7, Z7
+	VMULPS       Z16, Z8, Z8
+	VMULPS       Z16, Z9, Z9
+	VMULPS       Z16, Z10, Z10
+	VMULPS       Z16, Z11, Z11
+	VMULPS       Z16, Z12, Z12
+	VMULPS       Z16, Z13, Z13
+	VMULPS       Z16, Z14, Z14
+	VMULPS       Z16, Z15, Z15
+
+h4_partwhole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h4_partwhole_fresh
+	VBROADCASTSS beta+68(FP), Z16
+	VMOVUPS.Z    (AX), K1, Z17
+	VFMADD231PS  Z16, Z17, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z17
+	VFMADD231PS  Z16, Z17, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z17
+	VFMADD231PS  Z16, Z17, Z2
+	VMOVUPS      Z2, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z17
+	VFMADD231PS  Z16, Z17, Z3
+	VMOVUPS      Z3, K4, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z17
+	VFMADD231PS  Z16, Z17, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z17
+	VFMADD231PS  Z16, Z17, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z17
+	VFMADD231PS  Z16, Z17, Z6
+	VMOVUPS      Z6, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z17
+	VFMADD231PS  Z16, Z17, Z7
+	VMOVUPS      Z7, K4, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z17
+	VFMADD231PS  Z16, Z17, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z17
+	VFMADD231PS  Z16, Z17, Z9
+	VMOVUPS      Z9, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z17
+	VFMADD231PS  Z16, Z17, Z10
+	VMOVUPS      Z10, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z17
+	VFMADD231PS  Z16, Z17, Z11
+	VMOVUPS      Z11, K4, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z17
+	VFMADD231PS  Z16, Z17, Z12
+	VMOVUPS      Z12, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z17
+	VFMADD231PS  Z16, Z17, Z13
+	VMOVUPS      Z13, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z17
+	VFMADD231PS  Z16, Z17, Z14
+	VMOVUPS      Z14, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z17
+	VFMADD231PS  Z16, Z17, Z15
+	VMOVUPS      Z15, K4, 192(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h4_parttile
+	VZEROUPPER
+	RET
+
+h4_partwhole_fresh:
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	VMOVUPS Z2, K3, 128(AX)
+	VMOVUPS Z3, K4, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	VMOVUPS Z5, K2, 64(AX)
+	VMOVUPS Z6, K3, 128(AX)
+	VMOVUPS Z7, K4, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, K1, (AX)
+	VMOVUPS Z9, K2, 64(AX)
+	VMOVUPS Z10, K3, 128(AX)
+	VMOVUPS Z11, K4, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, K1, (AX)
+	VMOVUPS Z13, K2, 64(AX)
+	VMOVUPS Z14, K3, 128(AX)
+	VMOVUPS Z15, K4, 192(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h4_parttile
+	VZEROUPPER
+	RET
+
+h5:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x40
+	JL   h5_part
+
+h5_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	LEAQ   (CX)(DX*1), DX
+	MOVQ   k+16(FP), BX
+	MOVQ   b+48(FP), SI
+	MOVQ   stepB+56(FP), DI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+
+h5_step_many:
+	SUBQ         $0x04, BX
+	JL           h5_step_few
+	VMOVUPS      (SI), Z20
+	VMOVUPS      64(SI), Z21
+	VMOVUPS      128(SI), Z22
+	VMOVUPS      192(SI), Z23
+	VBROADCASTSS (CX), Z24
+	VFMADD231PS  Z24, Z20, Z0
+	VFMADD231PS  Z24, Z21, Z1
+	VFMADD231PS  Z24, Z22, Z2
+	VFMADD231PS  Z24, Z23, Z3
+	VBROADCASTSS (CX)(AX*1), Z24
+	VFMADD231PS  Z24, Z20, Z4
+	VFMADD231PS  Z24, Z21, Z5
+	VFMADD231PS  Z24, Z22, Z6
+	VFMADD231PS  Z24, Z23, Z7
+	VBROADCASTSS (CX)(AX*2), Z24
+	VFMADD231PS  Z24, Z20, Z8
+	VFMADD231PS  Z24, Z21, Z9
+	VFMADD231PS  Z24, Z22, Z10
+	VFMADD231PS  Z24, Z23, Z11
+	VBROADCASTSS (DX), Z24
+	VFMADD231PS  Z24, Z20, Z12
+	VFMADD231PS  Z24, Z21, Z13
+	VFMADD231PS  Z24, Z22, Z14
+	VFMADD231PS  Z24, Z23, Z15
+	VBROADCASTSS (DX)(AX*1), Z24
+	VFMADD231PS  Z24, Z20, Z16
+	VFMADD231PS  Z24, Z21, Z17
+	VFMADD231PS  Z24, Z22, Z18
+	VFMADD231PS  Z24, Z23, Z19
+	ADDQ         DI, SI
+	VMOVUPS      (SI), Z20
+	VMOVUPS      64(SI), Z21
+	VMOVUPS      128(SI), Z22
+	VMOVUPS      192(SI), Z23
+	VBROADCASTSS 4(CX), Z24
+	VFMADD231PS  Z24, Z20, Z0
+	VFMADD231PS  Z24, Z21, Z1
+	VFMADD231PS  Z24, Z22, Z2
+	VFMADD231PS  Z24, Z23, Z3
+	VBROADCASTSS 4(CX)(AX*1), Z24
+	VFMADD231PS  Z24, Z20, Z4
+	VFMADD231PS  Z24, Z21, Z5
+	VFMADD231PS  Z24, Z22, Z6
+	VFMADD231PS  Z24, Z23, Z7
+	VBROADCASTSS 4(CX)(AX*2), Z24
+	VFMADD231PS  Z24, Z20, Z8
+	VFMADD231PS  Z24, Z21, Z9
+	VFMADD231PS  Z24, Z22, Z10
+	VFMADD231PS  Z24, Z23, Z11
+	VBROADCASTSS 4(DX), Z24
+	VFMADD231PS  Z24, Z20, Z12
+	VFMADD231PS  Z24, Z21, Z13
+	VFMADD231PS  Z24, Z22, Z14
+	VFMADD231PS  Z24, Z23, Z15
+	VBROADCASTSS 4(DX)(AX*1), Z24
+	VFMADD231PS  Z24, Z20, Z16
+	VFMADD231PS  Z24, Z21, Z17
+	VFMADD231PS  Z24, Z22, Z18
+	VFMADD231PS  Z24, Z23, Z19
+	ADDQ         DI, SI
+	VMOVUPS      (SI), Z20
+	VMOVUPS      64(SI), Z21
+	VMOVUPS      128(SI), Z22
+	VMOVUPS      192(SI), Z23
+	VBROADCASTSS 8(CX), Z24
+	VFMADD231PS  Z24, Z20, Z0
+	VFMADD231PS  Z24, Z21, Z1
+	VFMADD231PS  Z24, Z22, Z2
+	VFMADD231PS  Z24, Z23, Z3
+	VBROADCASTSS 8(CX)(AX*1), Z24
+	VFMADD231PS  Z24, Z20, Z4
+	VFMADD231PS  Z24, Z21, Z5
+	VFMADD231PS  Z24, Z22, Z6
+	VFMADD231PS  Z24, Z23, Z7
+	VBROADCASTSS 8(CX)(AX*2), Z24
+	VFMADD231PS  Z24, Z20, Z8
+	VFMADD231PS  Z24, Z21, Z9
+	VFMADD231PS  Z24, Z22, Z10
+	VFMADD231PS  Z24, Z23, Z11
+	VBROADCASTSS 8(DX), Z24
+	VFMADD231PS  Z24, Z20, Z12
+	VFMADD231PS  Z24, Z21, Z13
+	VFMADD231PS  Z24, Z22, Z14
+	VFMADD231PS  Z24, Z23, Z15
+	VBROADCASTSS 8(DX)(AX*1), Z24
+	VFMADD231PS  Z24, Z20, Z16
+	VFMADD231PS  Z24, Z21, Z17
+	VFMADD231PS  Z24, Z22, Z18
+	VFMADD231PS  Z24, Z23, Z19
+	ADDQ         DI, SI
+	VMOVUPS      (SI), Z20
+	VMOVUPS      64(SI), Z21
+	VMOVUPS      128(SI), Z22
+	VMOVUPS      192(SI), Z23
+	VBROADCASTSS 12(CX), Z24
+	VFMADD231PS  Z24, Z20, Z0
+	VFMADD231PS  Z24, Z21, Z1
+	VFMADD231PS  Z24, Z22, Z2
+	VFMADD231PS  Z24, Z23, Z3
+	VBROADCASTSS 12(CX)(AX*1), Z24
+	VFMADD231PS  Z24, Z20, Z4
+	VFMADD231PS  Z24, Z21, Z5
+	VFMADD231PS  Z24, Z22, Z6
+	VFMADD231PS  Z24, Z23, Z7
+	VBROADCASTSS 12(CX)(AX*2), Z24
+	VFMADD231PS  Z24, Z20, Z8
+	VFMADD231PS  Z24, Z21, Z9
+	VFMADD231PS  Z24, Z22, Z10
+	VFMADD231PS  Z24, Z23, Z11
+	VBROADCASTSS 12(DX), Z24
+	VFMADD231PS  Z24, Z20, Z12
+	VFMADD231PS  Z24, Z21, Z13
+	VFMADD231PS  Z24, Z22, Z14
+	VFMADD231PS  Z24, Z23, Z15
+	VBROADCASTSS 12(DX)(AX*1), Z24
+	VFMADD231PS  Z24, Z20, Z16
+	VFMADD231PS  Z24, Z21, Z17
+	VFMADD231PS  Z24, Z22, Z18
+	VFMADD231PS  Z24, Z23, Z19
+	ADDQ         DI, SI
+	ADDQ         $0x10, CX
+	ADDQ         $0x10, DX
+	JMP          h5_step_many
+
+h5_step_few:
+	ADDQ $0x04, BX
+	JZ   h5_step_end
+
+h5_step_one:
+	VMOVUPS      (SI), Z20
+	VMOVUPS      64(SI), Z21
+	VMOVUPS      128(SI), Z22
+	VMOVUPS      192(SI), Z23
+	VBROADCASTSS (CX), Z24
+	VFMADD231PS  Z24, Z20, Z0
+	VFMADD231PS  Z24, Z21, Z1
+	VFMADD231PS  Z24, Z22, Z2
+	VFMADD231PS  Z24, Z23, Z3
+	VBROADCASTSS (CX)(AX*1), Z24
+	VFMADD231PS  Z24, Z20, Z4
+	VFMADD231PS  Z24, Z21, Z5
+	VFMADD231PS  Z24, Z22, Z6
+	VFMADD231PS  Z24, Z23, Z7
+	VBROADCASTSS (CX)(AX*2), Z24
+	VFMADD231PS  Z24, Z20, Z8
+	VFMADD231PS  Z24, Z21, Z9
+	VFMADD231PS  Z24, Z22, Z10
+	VFMADD231PS  Z24, Z23, Z11
+	VBROADCASTSS (DX), Z24
+	VFMADD231PS  Z24, Z20, Z12
+	VFMADD231PS  Z24, Z21, Z13
+	VFMADD231PS  Z24, Z22, Z14
+	VFMADD231PS  Z24, Z23, Z15
+	VBROADCASTSS (DX)(AX*1), Z24
+	VFMADD231PS  Z24, Z20, Z16
+	VFMADD231PS  Z24, Z21, Z17
+	VFMADD231PS  Z24, Z22, Z18
+	VFMADD231PS  Z24, Z23, Z19
+	ADDQ         DI, SI
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, DX
+	DECQ         BX
+	JNZ          h5_step_one
+
+h5_step_end:
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h5_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z20
+	VMULPS       Z20, Z0, Z0
+	VMULPS       Z20, Z1, Z1
+	VMULPS       Z20, Z2, Z2
+	VMULPS       Z20, Z3, Z3
+	VMULPS       Z20, Z4, Z4
+	VMULPS       Z20, Z5, Z5
+	VMULPS       Z20, Z6, Z6
+	VMULPS       Z20, Z7, Z7
+	VMULPS       Z20, Z8, Z8
+	VMULPS       Z20, Z9, Z9
+	VMULPS       Z20, Z10, Z10
+	VMULPS       Z20, Z11, Z11
+	VMULPS       Z20, Z12, Z12
+	VMULPS       Z20, Z13, Z13
+	VMULPS       Z20, Z14, Z14
+	VMULPS       Z20, Z15, Z15
+	VMULPS       Z20, Z16, Z16
+	VMULPS       Z20, Z17, Z17
+	VMULPS       Z20, Z18, Z18
+	VMULPS       Z20, Z19, Z19
+
+h5_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h5_whole_fresh
+	VBROADCASTSS beta+68(FP), Z20
+	VMOVUPS      (AX), Z21
+	VFMADD231PS  Z20, Z21, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z21
+	VFMADD231PS  Z20, Z21, Z1
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      128(AX), Z21
+	VFMADD231PS  Z20, Z21, Z2
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      192(AX), Z21
+	VFMADD231PS  Z20, Z21, Z3
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z21
+	VFMADD231PS  Z20, Z21, Z4
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      64(AX), Z21
+	VFMADD231PS  Z20, Z21, Z5
+	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      128(AX), Z21
+	VFMADD231PS  Z20, Z21, Z6
+	VMOVUPS      Z6, 128(AX)
+	VMOVUPS      192(AX), Z21
+	VFMADD231PS  Z20, Z21, Z7
+	VMOVUPS      Z7, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z21
+	VFMADD231PS  Z20, Z21, Z8
+	VMOVUPS      Z8, (AX)
+	VMOVUPS      64(AX), Z21
+	VFMADD231PS  Z20, Z21, Z9
+	VMOVUPS      Z9, 64(AX)
+	VMOVUPS      128(AX), Z21
+	VFMADD231PS  Z20, Z21, Z10
+	VMOVUPS      Z10, 128(AX)
+	VMOVUPS      192(AX), Z21
+	VFMADD231PS  Z20, Z21, Z11
+	VMOVUPS      Z11, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z21
+	VFMADD231PS  Z20, Z21, Z12
+	VMOVUPS      Z12, (AX)
+	VMOVUPS      64(AX), Z21
+	VFMADD231PS  Z20, Z21, Z13
+	VMOVUPS      Z13, 64(AX)
+	VMOVUPS      128(AX), Z21
+	VFMADD231PS  Z20, Z21, Z14
+	VMOVUPS      Z14, 128(AX)
+	VMOVUPS      192(AX), Z21
+	VFMADD231PS  Z20, Z21, Z15
+	VMOVUPS      Z15, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z21
+	VFMADD231PS  Z20, Z21, Z16
+	VMOVUPS      Z16, (AX)
+	VMOVUPS      64(AX), Z21
+	VFMADD231PS  Z20, Z21, Z17
+	VMOVUPS      Z17, 64(AX)
+	VMOVUPS      128(AX), Z21
+	VFMADD231PS  Z20, Z21, Z18
+	VMOVUPS      Z18, 128(AX)
+	VMOVUPS      192(AX), Z21
+	VFMADD231PS  Z20, Z21, Z19
+	VMOVUPS      Z19, 192(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h5_tile
+	VZEROUPPER
+	RET
+
+h5_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	VMOVUPS Z6, 128(AX)
+	VMOVUPS Z7, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	VMOVUPS Z10, 128(AX)
+	VMOVUPS Z11, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	VMOVUPS Z14, 128(AX)
+	VMOVUPS Z15, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	VMOVUPS Z18, 128(AX)
+	VMOVUPS Z19, 192(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h5_tile
+	VZEROUPPER
+	RET
+
+h5_part:
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+	KMOVW CX, K3
+	SHRQ  $0x10, CX
+	KMOVW CX, K4
+	SHRQ  $0x10, CX
+
+h5_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	LEAQ   (CX)(DX*1), DX
+	MOVQ   k+16(FP), BX
+	MOVQ   b+48(FP), SI
+	MOVQ   stepB+56(FP), DI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+
+h5_partstep_one:
+	VMOVUPS.Z    (SI), K1, Z20
+	VMOVUPS.Z    64(SI), K2, Z21
+	VMOVUPS.Z    128(SI), K3, Z22
+	VMOVUPS.Z    192(SI), K4, Z23
+	VBROADCASTSS (CX), Z24
+	VFMADD231PS  Z24, Z20, Z0
+	VFMADD231PS  Z24, Z21, Z1
+	VFMADD231PS  Z24, Z22, Z2
+	VFMADD231PS  Z24, Z23, Z3
+	VBROADCASTSS (CX)(AX*1), Z24
+	VFMADD231PS  Z24, Z20, Z4
+	VFMADD231PS  Z24, Z21, Z5
+	VFMADD231PS  Z24, Z22, Z6
+	VFMADD231PS  Z24, Z23, Z7
+	VBROADCASTSS (CX)(AX*2), Z24
+	VFMADD231PS  Z24, Z20, Z8
+	VFMADD231PS  Z24, Z21, Z9
+	VFMADD231PS  Z24, Z22, Z10
+	VFMADD231PS  Z24, Z23, Z11
+	VBROADCASTSS (DX), Z24
+	VFMADD231PS  Z24, Z20, Z12
+	VFMADD231PS  Z24, Z21, Z13
+	VFMADD231PS  Z24, Z22, Z14
+	VFMADD231PS  Z24, Z23, Z15
+	VBROADCASTSS (DX)(AX*1), Z24
+	VFMADD231PS  Z24, Z20, Z16
+	VFMADD231PS  Z24, Z21, Z17
+	VFMADD231PS  Z24, Z22, Z18
+	VFMADD231PS  Z24, Z23, Z19
+	ADDQ         DI, SI
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, DX
+	DECQ         BX
+	JNZ          h5_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h5_partwhole_scaled
+	VBROADCASTSS alpha+64(FP), Z20
+	VMULPS       Z20, Z0, Z0
+	VMULPS       Z20, Z1, Z1
+	VMULPS       Z20, Z2, Z2
+	VMULPS       Z20, Z3, Z3
+	VMULPS       Z20, Z4, Z4
+	VMULPS       Z20, Z5, Z5
+	VMULPS       Z20, Z6, Z6
+	VMULPS       Z20, Z7, Z7
+	VMULPS       Z20, Z8, Z8
+	VMULPS       Z20, Z9, Z9
+	VMULPS       Z20, Z10, Z10
+	VMULPS       Z20, Z11, Z11
+	VMULPS       Z20, Z12, Z12
+	VMULPS       Z20, Z13, Z13
+	VMULPS       Z20, Z14, Z14
+	VMULPS       Z20, Z15, Z15
+	VMULPS       Z20, Z16, Z16
+	VMULPS       Z20, Z17, Z17
+	VMULPS       Z20, Z18, Z18
+	VMULPS       Z20, Z19, Z19
+
+h5_partwhole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h5_partwhole_fresh
+	VBROADCASTSS beta+68(FP), Z20
+	VMOVUPS.Z    (AX), K1, Z21
+	VFMADD231PS  Z20, Z21, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z21
+	VFMADD231PS  Z20, Z21, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z21
+	VFMADD231PS  Z20, Z21, Z2
+	VMOVUPS      Z2, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z21
+	VFMADD231PS  Z20, Z21, Z3
+	VMOVUPS      Z3, K4, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z21
+	VFMADD231PS  Z20, Z21, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z21
+	VFMADD231PS  Z20, Z21, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z21
+	VFMADD231PS  Z20, Z21, Z6
+	VMOVUPS      Z6, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z21
+	VFMADD231PS  Z20, Z21, Z7
+	VMOVUPS      Z7, K4, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z21
+	VFMADD231PS  Z20, Z21, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z21
+	VFMADD231PS  Z20, Z21, Z9
+	VMOVUPS      Z9, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z21
+	VFMADD231PS  Z20, Z21, Z10
+	VMOVUPS      Z10, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z21
+	VFMADD231PS  Z20, Z21, Z11
+	VMOVUPS      Z11, K4, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z21
+	VFMADD231PS  Z20, Z21, Z12
+	VMOVUPS      Z12, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z21
+	VFMADD231PS  Z20, Z21, Z13
+	VMOVUPS      Z13, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z21
+	VFMADD231PS  Z20, Z21, Z14
+	VMOVUPS      Z14, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z21
+	VFMADD231PS  Z20, Z21, Z15
+	VMOVUPS      Z15, K4, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z21
+	VFMADD231PS  Z20, Z21, Z16
+	VMOVUPS      Z16, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z21
+	VFMADD231PS  Z20, Z21, Z17
+	VMOVUPS      Z17, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z21
+	VFMADD231PS  Z20, Z21, Z18
+	VMOVUPS      Z18, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z21
+	VFMADD231PS  Z20, Z21, Z19
+	VMOVUPS      Z19, K4, 192(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h5_parttile
+	VZEROUPPER
+	RET
+
+h5_partwhole_fresh:
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	VMOVUPS Z2, K3, 128(AX)
+	VMOVUPS Z3, K4, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	VMOVUPS Z5, K2, 64(AX)
+	VMOVUPS Z6, K3, 128(AX)
+	VMOVUPS Z7, K4, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, K1, (AX)
+	VMOVUPS Z9, K2, 64(AX)
+	VMOVUPS Z10, K3, 128(AX)
+	VMOVUPS Z11, K4, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, K1, (AX)
+	VMOVUPS Z13, K2, 64(AX)
+	VMOVUPS Z14, K3, 128(AX)
+	VMOVUPS Z15, K4, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, K1, (AX)
+	VMOVUPS Z17, K2, 64(AX)
+	VMOVUPS Z18, K3, 128(AX)
+	VMOVUPS Z19, K4, 192(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h5_parttile
+	VZEROUPPER
+	RET
+
+h6:
+	MOVQ cols+88(FP), AX
+	CMPQ AX, $0x40
+	JL   h6_part
+
+h6_tile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	LEAQ   (CX)(DX*1), DX
+	MOVQ   k+16(FP), BX
+	MOVQ   b+48(FP), SI
+	MOVQ   stepB+56(FP), DI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+
+h6_step_many:
+	SUBQ         $0x04, BX
+	JL           h6_step_few
+	VMOVUPS      (SI), Z24
+	VMOVUPS      64(SI), Z25
+	VMOVUPS      128(SI), Z26
+	VMOVUPS      192(SI), Z27
+	VBROADCASTSS (CX), Z28
+	VFMADD231PS  Z28, Z24, Z0
+	VFMADD231PS  Z28, Z25, Z1
+	VFMADD231PS  Z28, Z26, Z2
+	VFMADD231PS  Z28, Z27, Z3
+	VBROADCASTSS (CX)(AX*1), Z28
+	VFMADD231PS  Z28, Z24, Z4
+	VFMADD231PS  Z28, Z25, Z5
+	VFMADD231PS  Z28, Z26, Z6
+	VFMADD231PS  Z28, Z27, Z7
+	VBROADCASTSS (CX)(AX*2), Z28
+	VFMADD231PS  Z28, Z24, Z8
+	VFMADD231PS  Z28, Z25, Z9
+	VFMADD231PS  Z28, Z26, Z10
+	VFMADD231PS  Z28, Z27, Z11
+	VBROADCASTSS (DX), Z28
+	VFMADD231PS  Z28, Z24, Z12
+	VFMADD231PS  Z28, Z25, Z13
+	VFMADD231PS  Z28, Z26, Z14
+	VFMADD231PS  Z28, Z27, Z15
+	VBROADCASTSS (DX)(AX*1), Z28
+	VFMADD231PS  Z28, Z24, Z16
+	VFMADD231PS  Z28, Z25, Z17
+	VFMADD231PS  Z28, Z26, Z18
+	VFMADD231PS  Z28, Z27, Z19
+	VBROADCASTSS (DX)(AX*2), Z28
+	VFMADD231PS  Z28, Z24, Z20
+	VFMADD231PS  Z28, Z25, Z21
+	VFMADD231PS  Z28, Z26, Z22
+	VFMADD231PS  Z28, Z27, Z23
+	ADDQ         DI, SI
+	VMOVUPS      (SI), Z24
+	VMOVUPS      64(SI), Z25
+	VMOVUPS      128(SI), Z26
+	VMOVUPS      192(SI), Z27
+	VBROADCASTSS 4(CX), Z28
+	VFMADD231PS  Z28, Z24, Z0
+	VFMADD231PS  Z28, Z25, Z1
+	VFMADD231PS  Z28, Z26, Z2
+	VFMADD231PS  Z28, Z27, Z3
+	VBROADCASTSS 4(CX)(AX*1), Z28
+	VFMADD231PS  Z28, Z24, Z4
+	VFMADD231PS  Z28, Z25, Z5
+	VFMADD231PS  Z28, Z26, Z6
+	VFMADD231PS  Z28, Z27, Z7
+	VBROADCASTSS 4(CX)(AX*2), Z28
+	VFMADD231PS  Z28, Z24, Z8
+	VFMADD231PS  Z28, Z25, Z9
+	VFMADD231PS  Z28, Z26, Z10
+	VFMADD231PS  Z28, Z27, Z11
+	VBROADCASTSS 4(DX), Z28
+	VFMADD231PS  Z28, Z24, Z12
+	VFMADD231PS  Z28, Z25, Z13
+	VFMADD231PS  Z28, Z26, Z14
+	VFMADD231PS  Z28, Z27, Z15
+	VBROADCASTSS 4(DX)(AX*1), Z28
+	VFMADD231PS  Z28, Z24, Z16
+	VFMADD231PS  Z28, Z25, Z17
+	VFMADD231PS  Z28, Z26, Z18
+	VFMADD231PS  Z28, Z27, Z19
+	VBROADCASTSS 4(DX)(AX*2), Z28
+	VFMADD231PS  Z28, Z24, Z20
+	VFMADD231PS  Z28, Z25, Z21
+	VFMADD231PS  Z28, Z26, Z22
+	VFMADD231PS  Z28, Z27, Z23
+	ADDQ         DI, SI
+	VMOVUPS      (SI), Z24
+	VMOVUPS      64(SI), Z25
+	VMOVUPS      128(SI), Z26
+	VMOVUPS      192(SI), Z27
+	VBROADCASTSS 8(CX), Z28
+	VFMADD231PS  Z28, Z24, Z0
+	VFMADD231PS  Z28, Z25, Z1
+	VFMADD231PS  Z28, Z26, Z2
+	VFMADD231PS  Z28, Z27, Z3
+	VBROADCASTSS 8(CX)(AX*1), Z28
+	VFMADD231PS  Z28, Z24, Z4
+	VFMADD231PS  Z28, Z25, Z5
+	VFMADD231PS  Z28, Z26, Z6
+	VFMADD231PS  Z28, Z27, Z7
+	VBROADCASTSS 8(CX)(AX*2), Z28
+	VFMADD231PS  Z28, Z24, Z8
+	VFMADD231PS  Z28, Z25, Z9
+	VFMADD231PS  Z28, Z26, Z10
+	VFMADD231PS  Z28, Z27, Z11
+	VBROADCASTSS 8(DX), Z28
+	VFMADD231PS  Z28, Z24, Z12
+	VFMADD231PS  Z28, Z25, Z13
+	VFMADD231PS  Z28, Z26, Z14
+	VFMADD231PS  Z28, Z27, Z15
+	VBROADCASTSS 8(DX)(AX*1), Z28
+	VFMADD231PS  Z28, Z24, Z16
+	VFMADD231PS  Z28, Z25, Z17
+	VFMADD231PS  Z28, Z26, Z18
+	VFMADD231PS  Z28, Z27, Z19
+	VBROADCASTSS 8(DX)(AX*2), Z28
+	VFMADD231PS  Z28, Z24, Z20
+	VFMADD231PS  Z28, Z25, Z21
+	VFMADD231PS  Z28, Z26, Z22
+	VFMADD231PS  Z28, Z27, Z23
+	ADDQ         DI, SI
+	VMOVUPS      (SI), Z24
+	VMOVUPS      64(SI), Z25
+	VMOVUPS      128(SI), Z26
+	VMOVUPS      192(SI), Z27
+	VBROADCASTSS 12(CX), Z28
+	VFMADD231PS  Z28, Z24, Z0
+	VFMADD231PS  Z28, Z25, Z1
+	VFMADD231PS  Z28, Z26, Z2
+	VFMADD231PS  Z28, Z27, Z3
+	VBROADCASTSS 12(CX)(AX*1), Z28
+	VFMADD231PS  Z28, Z24, Z4
+	VFMADD231PS  Z28, Z25, Z5
+	VFMADD231PS  Z28, Z26, Z6
+	VFMADD231PS  Z28, Z27, Z7
+	VBROADCASTSS 12(CX)(AX*2), Z28
+	VFMADD231PS  Z28, Z24, Z8
+	VFMADD231PS  Z28, Z25, Z9
+	VFMADD231PS  Z28, Z26, Z10
+	VFMADD231PS  Z28, Z27, Z11
+	VBROADCASTSS 12(DX), Z28
+	VFMADD231PS  Z28, Z24, Z12
+	VFMADD231PS  Z28, Z25, Z13
+	VFMADD231PS  Z28, Z26, Z14
+	VFMADD231PS  Z28, Z27, Z15
+	VBROADCASTSS 12(DX)(AX*1), Z28
+	VFMADD231PS  Z28, Z24, Z16
+	VFMADD231PS  Z28, Z25, Z17
+	VFMADD231PS  Z28, Z26, Z18
+	VFMADD231PS  Z28, Z27, Z19
+	VBROADCASTSS 12(DX)(AX*2), Z28
+	VFMADD231PS  Z28, Z24, Z20
+	VFMADD231PS  Z28, Z25, Z21
+	VFMADD231PS  Z28, Z26, Z22
+	VFMADD231PS  Z28, Z27, Z23
+	ADDQ         DI, SI
+	ADDQ         $0x10, CX
+	ADDQ         $0x10, DX
+	JMP          h6_step_many
+
+h6_step_few:
+	ADDQ $0x04, BX
+	JZ   h6_step_end
+
+h6_step_one:
+	VMOVUPS      (SI), Z24
+	VMOVUPS      64(SI), Z25
+	VMOVUPS      128(SI), Z26
+	VMOVUPS      192(SI), Z27
+	VBROADCASTSS (CX), Z28
+	VFMADD231PS  Z28, Z24, Z0
+	VFMADD231PS  Z28, Z25, Z1
+	VFMADD231PS  Z28, Z26, Z2
+	VFMADD231PS  Z28, Z27, Z3
+	VBROADCASTSS (CX)(AX*1), Z28
+	VFMADD231PS  Z28, Z24, Z4
+	VFMADD231PS  Z28, Z25, Z5
+	VFMADD231PS  Z28, Z26, Z6
+	VFMADD231PS  Z28, Z27, Z7
+	VBROADCASTSS (CX)(AX*2), Z28
+	VFMADD231PS  Z28, Z24, Z8
+	VFMADD231PS  Z28, Z25, Z9
+	VFMADD231PS  Z28, Z26, Z10
+	VFMADD231PS  Z28, Z27, Z11
+	VBROADCASTSS (DX), Z28
+	VFMADD231PS  Z28, Z24, Z12
+	VFMADD231PS  Z28, Z25, Z13
+	VFMADD231PS  Z28, Z26, Z14
+	VFMADD231PS  Z28, Z27, Z15
+	VBROADCASTSS (DX)(AX*1), Z28
+	VFMADD231PS  Z28, Z24, Z16
+	VFMADD231PS  Z28, Z25, Z17
+	VFMADD231PS  Z28, Z26, Z18
+	VFMADD231PS  Z28, Z27, Z19
+	VBROADCASTSS (DX)(AX*2), Z28
+	VFMADD231PS  Z28, Z24, Z20
+	VFMADD231PS  Z28, Z25, Z21
+	VFMADD231PS  Z28, Z26, Z22
+	VFMADD231PS  Z28, Z27, Z23
+	ADDQ         DI, SI
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, DX
+	DECQ         BX
+	JNZ          h6_step_one
+
+h6_step_end:
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h6_whole_scaled
+	VBROADCASTSS alpha+64(FP), Z24
+	VMULPS       Z24, Z0, Z0
+	VMULPS       Z24, Z1, Z1
+	VMULPS       Z24, Z2, Z2
+	VMULPS       Z24, Z3, Z3
+	VMULPS       Z24, Z4, Z4
+	VMULPS       Z24, Z5, Z5
+	VMULPS       Z24, Z6, Z6
+	VMULPS       Z24, Z7, Z7
+	VMULPS       Z24, Z8, Z8
+	VMULPS       Z24, Z9, Z9
+	VMULPS       Z24, Z10, Z10
+	VMULPS       Z24, Z11, Z11
+	VMULPS       Z24, Z12, Z12
+	VMULPS       Z24, Z13, Z13
+	VMULPS       Z24, Z14, Z14
+	VMULPS       Z24, Z15, Z15
+	VMULPS       Z24, Z16, Z16
+	VMULPS       Z24, Z17, Z17
+	VMULPS       Z24, Z18, Z18
+	VMULPS       Z24, Z19, Z19
+	VMULPS       Z24, Z20, Z20
+	VMULPS       Z24, Z21, Z21
+	VMULPS       Z24, Z22, Z22
+	VMULPS       Z24, Z23, Z23
+
+h6_whole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h6_whole_fresh
+	VBROADCASTSS beta+68(FP), Z24
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z1
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      128(AX), Z25
+	VFMADD231PS  Z24, Z25, Z2
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      192(AX), Z25
+	VFMADD231PS  Z24, Z25, Z3
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z4
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z5
+	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      128(AX), Z25
+	VFMADD231PS  Z24, Z25, Z6
+	VMOVUPS      Z6, 128(AX)
+	VMOVUPS      192(AX), Z25
+	VFMADD231PS  Z24, Z25, Z7
+	VMOVUPS      Z7, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z8
+	VMOVUPS      Z8, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z9
+	VMOVUPS      Z9, 64(AX)
+	VMOVUPS      128(AX), Z25
+	VFMADD231PS  Z24, Z25, Z10
+	VMOVUPS      Z10, 128(AX)
+	VMOVUPS      192(AX), Z25
+	VFMADD231PS  Z24, Z25, Z11
+	VMOVUPS      Z11, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z12
+	VMOVUPS      Z12, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z13
+	VMOVUPS      Z13, 64(AX)
+	VMOVUPS      128(AX), Z25
+	VFMADD231PS  Z24, Z25, Z14
+	VMOVUPS      Z14, 128(AX)
+	VMOVUPS      192(AX), Z25
+	VFMADD231PS  Z24, Z25, Z15
+	VMOVUPS      Z15, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z16
+	VMOVUPS      Z16, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z17
+	VMOVUPS      Z17, 64(AX)
+	VMOVUPS      128(AX), Z25
+	VFMADD231PS  Z24, Z25, Z18
+	VMOVUPS      Z18, 128(AX)
+	VMOVUPS      192(AX), Z25
+	VFMADD231PS  Z24, Z25, Z19
+	VMOVUPS      Z19, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z25
+	VFMADD231PS  Z24, Z25, Z20
+	VMOVUPS      Z20, (AX)
+	VMOVUPS      64(AX), Z25
+	VFMADD231PS  Z24, Z25, Z21
+	VMOVUPS      Z21, 64(AX)
+	VMOVUPS      128(AX), Z25
+	VFMADD231PS  Z24, Z25, Z22
+	VMOVUPS      Z22, 128(AX)
+	VMOVUPS      192(AX), Z25
+	VFMADD231PS  Z24, Z25, Z23
+	VMOVUPS      Z23, 192(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h6_tile
+	VZEROUPPER
+	RET
+
+h6_whole_fresh:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	VMOVUPS Z6, 128(AX)
+	VMOVUPS Z7, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	VMOVUPS Z10, 128(AX)
+	VMOVUPS Z11, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	VMOVUPS Z14, 128(AX)
+	VMOVUPS Z15, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	VMOVUPS Z18, 128(AX)
+	VMOVUPS Z19, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z20, (AX)
+	VMOVUPS Z21, 64(AX)
+	VMOVUPS Z22, 128(AX)
+	VMOVUPS Z23, 192(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h6_tile
+	VZEROUPPER
+	RET
+
+h6_part:
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	SHRQ  $0x10, CX
+	KMOVW CX, K2
+	SHRQ  $0x10, CX
+	KMOVW CX, K3
+	SHRQ  $0x10, CX
+	KMOVW CX, K4
+	SHRQ  $0x10, CX
+
+h6_parttile:
+	MOVQ   stepA+32(FP), AX
+	MOVQ   a+24(FP), CX
+	LEAQ   (AX)(AX*2), DX
+	LEAQ   (CX)(DX*1), DX
+	MOVQ   k+16(FP), BX
+	MOVQ   b+48(FP), SI
+	MOVQ   stepB+56(FP), DI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+
+h6_partstep_one:
+	VMOVUPS.Z    (SI), K1, Z24
+	VMOVUPS.Z    64(SI), K2, Z25
+	VMOVUPS.Z    128(SI), K3, Z26
+	VMOVUPS.Z    192(SI), K4, Z27
+	VBROADCASTSS (CX), Z28
+	VFMADD231PS  Z28, Z24, Z0
+	VFMADD231PS  Z28, Z25, Z1
+	VFMADD231PS  Z28, Z26, Z2
+	VFMADD231PS  Z28, Z27, Z3
+	VBROADCASTSS (CX)(AX*1), Z28
+	VFMADD231PS  Z28, Z24, Z4
+	VFMADD231PS  Z28, Z25, Z5
+	VFMADD231PS  Z28, Z26, Z6
+	VFMADD231PS  Z28, Z27, Z7
+	VBROADCASTSS (CX)(AX*2), Z28
+	VFMADD231PS  Z28, Z24, Z8
+	VFMADD231PS  Z28, Z25, Z9
+	VFMADD231PS  Z28, Z26, Z10
+	VFMADD231PS  Z28, Z27, Z11
+	VBROADCASTSS (DX), Z28
+	VFMADD231PS  Z28, Z24, Z12
+	VFMADD231PS  Z28, Z25, Z13
+	VFMADD231PS  Z28, Z26, Z14
+	VFMADD231PS  Z28, Z27, Z15
+	VBROADCASTSS (DX)(AX*1), Z28
+	VFMADD231PS  Z28, Z24, Z16
+	VFMADD231PS  Z28, Z25, Z17
+	VFMADD231PS  Z28, Z26, Z18
+	VFMADD231PS  Z28, Z27, Z19
+	VBROADCASTSS (DX)(AX*2), Z28
+	VFMADD231PS  Z28, Z24, Z20
+	VFMADD231PS  Z28, Z25, Z21
+	VFMADD231PS  Z28, Z26, Z22
+	VFMADD231PS  Z28, Z27, Z23
+	ADDQ         DI, SI
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, DX
+	DECQ         BX
+	JNZ          h6_partstep_one
+	MOVQ         c+72(FP), AX
+	MOVQ         strideC+80(FP), CX
+	MOVQ         cols+88(FP), DX
+	MOVL         alpha+64(FP), DX
+	CMPL         DX, $0x3f800000
+	JEQ          h6_partwhole_scaled
+	VBROADCASTSS alpha+64(FP), Z24
+	VMULPS       Z24, Z0, Z0
+	VMULPS       Z24, Z1, Z1
+	VMULPS       Z24, Z2, Z2
+	VMULPS       Z24, Z3, Z3
+	VMULPS       Z24, Z4, Z4
+	VMULPS       Z24, Z5, Z5
+	VMULPS       Z24, Z6, Z6
+	VMULPS       Z24, Z7, Z7
+	VMULPS       Z24, Z8, Z8
+	VMULPS       Z24, Z9, Z9
+	VMULPS       Z24, Z10, Z10
+	VMULPS       Z24, Z11, Z11
+	VMULPS       Z24, Z12, Z12
+	VMULPS       Z24, Z13, Z13
+	VMULPS       Z24, Z14, Z14
+	VMULPS       Z24, Z15, Z15
+	VMULPS       Z24, Z16, Z16
+	VMULPS       Z24, Z17, Z17
+	VMULPS       Z24, Z18, Z18
+	VMULPS       Z24, Z19, Z19
+	VMULPS       Z24, Z20, Z20
+	VMULPS       Z24, Z21, Z21
+	VMULPS       Z24, Z22, Z22
+	VMULPS       Z24, Z23, Z23
+
+h6_partwhole_scaled:
+	MOVL         beta+68(FP), DX
+	ADDL         DX, DX
+	JZ           h6_partwhole_fresh
+	VBROADCASTSS beta+68(FP), Z24
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z25
+	VFMADD231PS  Z24, Z25, Z2
+	VMOVUPS      Z2, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z25
+	VFMADD231PS  Z24, Z25, Z3
+	VMOVUPS      Z3, K4, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z4
+	VMOVUPS      Z4, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z5
+	VMOVUPS      Z5, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z25
+	VFMADD231PS  Z24, Z25, Z6
+	VMOVUPS      Z6, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z25
+	VFMADD231PS  Z24, Z25, Z7
+	VMOVUPS      Z7, K4, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z8
+	VMOVUPS      Z8, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z9
+	VMOVUPS      Z9, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z25
+	VFMADD231PS  Z24, Z25, Z10
+	VMOVUPS      Z10, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z25
+	VFMADD231PS  Z24, Z25, Z11
+	VMOVUPS      Z11, K4, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z12
+	VMOVUPS      Z12, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z13
+	VMOVUPS      Z13, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z25
+	VFMADD231PS  Z24, Z25, Z14
+	VMOVUPS      Z14, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z25
+	VFMADD231PS  Z24, Z25, Z15
+	VMOVUPS      Z15, K4, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z16
+	VMOVUPS      Z16, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z17
+	VMOVUPS      Z17, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z25
+	VFMADD231PS  Z24, Z25, Z18
+	VMOVUPS      Z18, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z25
+	VFMADD231PS  Z24, Z25, Z19
+	VMOVUPS      Z19, K4, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z25
+	VFMADD231PS  Z24, Z25, Z20
+	VMOVUPS      Z20, K1, (AX)
+	VMOVUPS.Z    64(AX), K2, Z25
+	VFMADD231PS  Z24, Z25, Z21
+	VMOVUPS      Z21, K2, 64(AX)
+	VMOVUPS.Z    128(AX), K3, Z25
+	VFMADD231PS  Z24, Z25, Z22
+	VMOVUPS      Z22, K3, 128(AX)
+	VMOVUPS.Z    192(AX), K4, Z25
+	VFMADD231PS  Z24, Z25, Z23
+	VMOVUPS      Z23, K4, 192(AX)
+	ADDQ         CX, AX
+	MOVQ         AX, c+72(FP)
+	MOVQ         nextA+40(FP), AX
+	ADDQ         AX, a+24(FP)
+	DECQ         tiles+8(FP)
+	JNZ          h6_parttile
+	VZEROUPPER
+	RET
+
+h6_partwhole_fresh:
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	VMOVUPS Z2, K3, 128(AX)
+	VMOVUPS Z3, K4, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	VMOVUPS Z5, K2, 64(AX)
+	VMOVUPS Z6, K3, 128(AX)
+	VMOVUPS Z7, K4, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, K1, (AX)
+	VMOVUPS Z9, K2, 64(AX)
+	VMOVUPS Z10, K3, 128(AX)
+	VMOVUPS Z11, K4, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, K1, (AX)
+	VMOVUPS Z13, K2, 64(AX)
+	VMOVUPS Z14, K3, 128(AX)
+	VMOVUPS Z15, K4, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, K1, (AX)
+	VMOVUPS Z17, K2, 64(AX)
+	VMOVUPS Z18, K3, 128(AX)
+	VMOVUPS Z19, K4, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z20, K1, (AX)
+	VMOVUPS Z21, K2, 64(AX)
+	VMOVUPS Z22, K3, 128(AX)
+	VMOVUPS Z23, K4, 192(AX)
+	ADDQ    CX, AX
+	MOVQ    AX, c+72(FP)
+	MOVQ    nextA+40(FP), AX
+	ADDQ    AX, a+24(FP)
+	DECQ    tiles+8(FP)
+	JNZ     h6_parttile
 	VZEROUPPER
 	RET
 

@@ -53,6 +53,20 @@ func tile32AVX512(height int, tiles int, k int, a *float32, stepA int, nextA int
 //go:noescape
 func tile32RowsAVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 
+// tile64AVX512 adds to tiles of height rows, up to 6, and cols columns of c, one tile below another;
+// a's rows are neighbours, stepA from step to step.
+// nextA is from tile to tile. Steps and strides are in bytes.
+//
+//go:noescape
+func tile64AVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+
+// tile64RowsAVX512 adds to tiles of height rows, up to 6, and cols columns of c, one tile below another;
+// a is row-major, stepA from row to row.
+// nextA is from tile to tile. Steps and strides are in bytes.
+//
+//go:noescape
+func tile64RowsAVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+
 // dotsAVX2 sets tiles of rows, up to 2, times cols, up to 3, elements of c, one tile
 // below another, by inner products of rows of a and rows of b. Strides are in bytes.
 //

@@ -16,6 +16,9 @@ func gemmKernels() {
 		tileKernel(newWide(columns), 12, columnOfA, "", column)
 		tileKernel(newWide(columns), 12, rowsOfA, "Rows", rows)
 	}
+	// Few rows need tiles of more columns, so that enough sums are under way at a time.
+	tileKernel(newWide(64), 6, columnOfA, "", column)
+	tileKernel(newWide(64), 6, rowsOfA, "Rows", rows)
 	// Tiles of inner products are for products of few columns: a and b both run along k, so no lane is wasted then.
 	dotsKernel(dotSet{name: "dotsAVX2", rows: 2, columns: 3})
 	dotsKernel(dotSet{name: "dotsAVX512", rows: 4, columns: 5, avx512: true})
@@ -29,7 +32,8 @@ type outer interface {
 	vector() reg.VecVirtual
 	lanes() int
 	clear(v reg.VecVirtual)
-	prepare(cols reg.GPVirtual) // masks for the columns present
+	prepare(cols reg.GPVirtual)         // masks for the columns present
+	row(m Mem, half int) reg.VecVirtual // loads a vector of a row of b
 	load(m Mem, half int) reg.VecVirtual
 	store(v reg.VecVirtual, m Mem, half int)
 }
@@ -43,8 +47,13 @@ func (narrow) vector() reg.VecVirtual { return YMM() }
 func (narrow) lanes() int             { return 8 }
 func (narrow) clear(v reg.VecVirtual) { VXORPS(v, v, v) }
 
-// wide is AVX-512, of 8, 16 or 32 columns. Its masks cost nothing, so it needs
-// no second path for tiles of fewer columns.
+func (narrow) row(m Mem, _ int) reg.VecVirtual {
+	v := YMM()
+	VMOVUPS(m, v)
+	return v
+}
+
+// wide is AVX-512, of at most 8, 16, 32 or 64 columns. It loads and stores by masks: a tile of fewer columns reads b where it lies.
 type wide struct {
 	columns int
 	masks   []reg.OpmaskVirtual
@@ -83,10 +92,14 @@ func (w *wide) load(m Mem, half int) reg.VecVirtual {
 	return v
 }
 
+func (w *wide) row(m Mem, half int) reg.VecVirtual { return w.load(m, half) }
+
 func (w *wide) store(v reg.VecVirtual, m Mem, half int) { VMOVUPS(v, w.masks[half], m) }
 
-// filled is a tile with all columns present. AMD stores a vector faster without a mask.
+// filled is a tile with all columns present. AMD loads and stores a vector faster without a mask.
 type filled struct{ *wide }
+
+func (f filled) row(m Mem, half int) reg.VecVirtual { return f.load(m, half) }
 
 func (f filled) load(m Mem, _ int) reg.VecVirtual {
 	v := f.vector()
@@ -156,14 +169,24 @@ func tileKernel(set outer, heightMax int, read func(height int) reader, suffix, 
 	}
 	for h := 1; h <= heightMax; h++ {
 		Label(fmt.Sprintf("h%d", h))
-		tileLoop(fmt.Sprintf("h%d_", h), set, h, read)
+		if w, ok := set.(*wide); ok {
+			cols, part := load64("cols"), fmt.Sprintf("h%d_part", h)
+			CMPQ(cols, Imm(uint64(w.columns)))
+			JL(LabelRef(part))
+			tileLoop(fmt.Sprintf("h%d_", h), filled{w}, h, 4, read)
+			Label(part)
+			w.prepare(cols)
+			tileLoop(part, w, h, 1, read)
+			continue
+		}
+		tileLoop(fmt.Sprintf("h%d_", h), set, h, 4, read)
 	}
 }
 
 // tileLoop emits the product of tiles of one height. For each step it loads a row of b, broadcasts each element of a column
 // of a, and adds the products to the tile, which stays in registers. The arguments a, c and tiles are then those of the next
-// tile.
-func tileLoop(prefix string, set outer, height int, read func(height int) reader) {
+// tile. A pass of the loop has count steps.
+func tileLoop(prefix string, set outer, height, count int, read func(height int) reader) {
 	Label(prefix + "tile")
 	a := read(height)
 	k, b, stepB := load64("k"), load64("b"), load64("stepB")
@@ -178,8 +201,7 @@ func tileLoop(prefix string, set outer, height int, read func(height int) reader
 	step := func(ahead int) {
 		row := make([]reg.VecVirtual, set.vectors())
 		for half := range row {
-			row[half] = set.vector()
-			VMOVUPS(memAt(b, 4*set.lanes()*half), row[half])
+			row[half] = set.row(memAt(b, 4*set.lanes()*half), half)
 		}
 		for i := range acc {
 			t := set.vector()
@@ -191,24 +213,26 @@ func tileLoop(prefix string, set outer, height int, read func(height int) reader
 		a.next()
 		ADDQ(stepB, b)
 	}
-	repeat(prefix+"step", k, 4, step, a.pass)
+	repeat(prefix+"step", k, count, step, a.pass)
 	writeTile(prefix, set, acc)
 }
 
 // repeat emits the body n times over, in groups of count, with pass after each
 // group. n is consumed.
 func repeat(name string, n reg.GPVirtual, count int, body, pass func(i int)) {
-	Label(name + "_many")
-	SUBQ(Imm(uint64(count)), n)
-	JL(LabelRef(name + "_few"))
-	for i := range count {
-		body(i)
+	if count > 1 {
+		Label(name + "_many")
+		SUBQ(Imm(uint64(count)), n)
+		JL(LabelRef(name + "_few"))
+		for i := range count {
+			body(i)
+		}
+		pass(count)
+		JMP(LabelRef(name + "_many"))
+		Label(name + "_few")
+		ADDQ(Imm(uint64(count)), n)
+		JZ(LabelRef(name + "_end"))
 	}
-	pass(count)
-	JMP(LabelRef(name + "_many"))
-	Label(name + "_few")
-	ADDQ(Imm(uint64(count)), n)
-	JZ(LabelRef(name + "_end"))
 	Label(name + "_one")
 	body(0)
 	pass(1)
@@ -227,14 +251,12 @@ func writeTile(prefix string, set outer, acc [][]reg.VecVirtual) {
 		Label(prefix + "part")
 		set = &masked{narrow: narrow}
 	}
-	if w, ok := set.(*wide); ok {
-		CMPQ(cols, Imm(uint64(w.columns)))
-		JL(LabelRef(prefix + "part"))
-		writeRows(prefix, "whole", filled{w}, acc, c, stride)
-		Label(prefix + "part")
+	name := "whole"
+	if _, ok := set.(*masked); ok {
+		set.prepare(cols)
+		name = "masked"
 	}
-	set.prepare(cols)
-	writeRows(prefix, "masked", set, acc, c, stride)
+	writeRows(prefix, name, set, acc, c, stride)
 }
 
 func writeRows(prefix, name string, set outer, acc [][]reg.VecVirtual, c, stride reg.GPVirtual) {
