@@ -1,34 +1,56 @@
 package vec
 
-// Products with fewer than small rows or columns. Tiles 16 or 32 columns wide
+// Products with fewer than small rows or columns, and those with b transposed that have long sums. Tiles 16 or 32 columns wide
 // would leave lanes idle there, and packing would cost as much as it saves.
 const small = 32
+
+// longSums is the number of steps from which products with b transposed are sums of inner products, whatever their rows and
+// columns. Tiles that read b in panels are faster for many rows and up to 300 steps, but a few rows would not pay for the panels,
+// and the bits of a row must not depend on how many there are.
+const longSums = 96
 
 // dotStretchMax is how much of k one inner product covers before it is added to
 // c: b's part of that length must stay in the first-level cache.
 const dotStretchMax = 1024
 
+// dotBlock is how many elements of b go by all rows of a before the next columns: few enough to stay in the second-level cache.
+const dotBlock = 32 << 10
+
 // dotRowsMax is how many rows of a go by before the next columns: few enough
 // to stay in the second-level cache.
 const dotRowsMax = 16
 
-// dots computes the product with b transposed and few columns, by inner products: both operands run along k, no lane is
+// dots computes the product with b transposed by inner products: both operands run along k, no lane is
 // idle, nothing is packed.
 func dots(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
 	stretches := (k + dotStretchMax - 1) / dotStretchMax
-	groups := (n + dotColumns() - 1) / dotColumns()
 	for s := range stretches {
 		p := part(s, stretches, k)
 		kb := part(s+1, stretches, k) - p
-		for i := 0; i < m; i += dotRowsMax {
-			rows := min(dotRowsMax, m-i)
-			for g := range groups {
-				j := part(g, groups, n)
-				cols := part(g+1, groups, n) - j
-				dotRows(rows, cols, kb, a[i*lda+p:], lda, b[j*ldb+p:], ldb, alpha, beta, c[i*ldc+j:], ldc)
+		block := max(dotBlock/kb, small)
+		for j := 0; j < n; j += block {
+			cols := min(block, n-j)
+			for i := 0; i < m; i += dotRowsMax {
+				rows := min(dotRowsMax, m-i)
+				dotGroups(rows, cols, kb, a[i*lda+p:], lda, b[j*ldb+p:], ldb, alpha, beta, c[i*ldc+j:], ldc)
 			}
 		}
 		beta = 1
+	}
+}
+
+// dotGroups computes at most dotRowsMax rows, by groups of columns as even as can be.
+func dotGroups(rows, n, k int, a []float32, lda int, b []float32, ldb int, alpha, beta float32, c []float32, ldc int) {
+	groups := panelsOf(n, dotColumns())
+	low := n / groups
+	higher := n - low*groups
+	for g, j := 0, 0; g < groups; g++ {
+		cols := low
+		if g < higher {
+			cols++
+		}
+		dotRows(rows, cols, k, a, lda, b[j*ldb:], ldb, alpha, beta, c[j:], ldc)
+		j += cols
 	}
 }
 
@@ -78,8 +100,6 @@ func fewColumnsNN(m, n, k int, alpha float32, a []float32, lda int, b []float32,
 // fewRowsNT computes the transposed product, b*aᵀ, with tiles as narrow as a has rows: b is read where it lies, and not
 // transposed for a few rows of a. Each element is summed as by the tiles of many rows, so that the bits of a row do not
 // depend on the number of rows (TestGemmRowsAreIndependent).
-//
-// Rejected: inner products, which are faster for one row, but sum in another order.
 func fewRowsNT(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
 	w := takeWorkspace()
 	defer w.giveBack()

@@ -205,7 +205,7 @@ func TestGemmRowsAreIndependent(t *testing.T) {
 	eachSet(t, func(t *testing.T) {
 		r := source(24)
 		const m = 131
-		for _, s := range [][2]int{{1, 20}, {10, 32}, {31, 33}, {32, 32}, {33, 1}, {45, 390}, {70, 20}, {40, 129}, {48, 33}} {
+		for _, s := range [][2]int{{1, 20}, {10, 32}, {31, 33}, {32, 32}, {33, 1}, {45, 390}, {70, 20}, {40, 129}, {48, 33}, {34, 95}, {36, 96}} {
 			n, k := s[0], s[1]
 			for _, f := range forms {
 				for _, beta := range []float32{0, 0.7} {
@@ -243,7 +243,7 @@ func TestGemmSetsAgree(t *testing.T) {
 		f(m, n, k, 0.3, a.x, a.stride, b.x, b.stride, 0.7, c.x, c.stride)
 		return c.x
 	}
-	for _, s := range [][3]int{{1, 1, 1}, {7, 50, 33}, {13, 17, 40}, {40, 10, 900}, {100, 49, 500}, {64, 64, 64}, {3, 48, 9}, {97, 40, 128}, {97, 40, 129}} {
+	for _, s := range [][3]int{{1, 1, 1}, {7, 50, 33}, {13, 17, 40}, {40, 10, 900}, {100, 49, 500}, {64, 64, 64}, {3, 48, 9}, {97, 40, 128}, {97, 40, 129}, {5, 70, 33}, {6, 64, 500}, {33, 70, 95}, {33, 1100, 96}, {19, 50, 1100}} {
 		for _, f := range forms {
 			pin(t, "avx512")
 			wide := run(f.run, f.transA, f.transB, s[0], s[1], s[2])
