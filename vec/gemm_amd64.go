@@ -26,6 +26,7 @@ const (
 	broadWidth = 64 // and this many columns, so that enough sums are under way at a time
 
 	directRows  = 48       // with no more rows, packing b costs more than it saves
+	fewPanels   = 8        // of b: with no more, packing a costs more than it saves
 	nearMax     = 1023     // elements from row to row: farther rows share sets of the first-level cache, and pages
 	firstCache  = 8 << 10  // elements of an operand that stays in the first-level cache with a panel of the other operand
 	secondCache = 64 << 10 // and in the second
@@ -206,16 +207,14 @@ func (g *product) tileHeight(directA bool, kb int) int {
 	return heightMax
 }
 
-// readsA reports whether a is best read where it lies. Transposed: if it
-// fits the first-level cache, or the second and is read twice at most.
-// Row-major: if it has few rows, or is read twice at most and its rows do not all fall into one
-// set of the first-level cache.
+// readsA reports whether a is best read where it lies: if it fits the first-level cache, or b has few panels and a fits the second.
+// Rows of a row-major a must not all fall into one set of the first-level cache, unless they are few.
 func (g *product) readsA(kb int) bool {
-	twice := g.n <= 2*wideWidth
+	few := g.n <= fewPanels*g.width
 	if g.transA {
-		return kb*g.lda <= firstCache || twice && kb*g.lda <= secondCache
+		return kb*g.lda <= firstCache || few && kb*g.lda <= secondCache
 	}
-	return g.wide && (twice && g.lda <= nearMax || g.width == broadWidth)
+	return g.wide && (g.width == broadWidth || g.lda <= nearMax && (few || g.m*g.lda <= firstCache))
 }
 
 // readsB reports whether b is best read where it lies: if its rows are few columns apart, or a has few rows.
@@ -377,6 +376,10 @@ func packRows(rows, cols int, from []float32, stride int, to []float32, strideTo
 // elements apart. Rows that are left over from groups of four are done with the
 // last group of four once more.
 func transpose(rows, cols int, from []float32, stride int, to []float32, strideTo int) {
+	if cols <= 16 && rows >= 8 {
+		transposeColumns(rows, cols, from, stride, to, strideTo)
+		return
+	}
 	if rows < 4 {
 		for i := range rows {
 			for p, v := range from[i*stride : i*stride+cols] {
@@ -392,6 +395,20 @@ func transpose(rows, cols int, from []float32, stride int, to []float32, strideT
 	for i := 0; i < rows; i += 4 {
 		k := min(i, rows-4)
 		transpose4AVX2(cols, &from[k*stride], &from[(k+1)*stride], &from[(k+2)*stride], &from[(k+3)*stride], &to[k], 4*strideTo)
+	}
+}
+
+// transposeColumns works like transpose for few columns. Rows and columns that are left over from groups of eight are done with the
+// last group of eight once more.
+func transposeColumns(rows, cols int, from []float32, stride int, to []float32, strideTo int) {
+	group := min(cols, 8)
+	for j := 0; j < cols; j += 8 {
+		j := min(j, cols-group)
+		transposeColumnsAVX2(rows&^7, group, &from[j], 4*stride, &to[j*strideTo], 4*strideTo)
+		if rows%8 > 0 {
+			i := rows - 8
+			transposeColumnsAVX2(8, group, &from[i*stride+j], 4*stride, &to[j*strideTo+i], 4*strideTo)
+		}
 	}
 }
 

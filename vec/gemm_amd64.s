@@ -36530,6 +36530,258 @@ r4c5_write30:
 	VZEROUPPER
 	RET
 
+// func dotsAcrossAVX512(cols int, k int, a *float32, b *float32, stepB int, alpha float32, beta float32, c *float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·dotsAcrossAVX512(SB), NOSPLIT, $0-56
+	MOVQ   k+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+24(FP), DX
+	MOVQ   stepB+32(FP), BX
+	MOVQ   cols+0(FP), SI
+	MOVQ   $-1, DI
+	BZHIQ  SI, DI, DI
+	KMOVW  DI, K1
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+steps:
+	SUBQ             $0x10, AX
+	JL               rest
+	VMOVUPS.Z        (DX), K1, Z16
+	VFMADD231PS.BCST (CX), Z16, Z0
+	ADDQ             BX, DX
+	VMOVUPS.Z        (DX), K1, Z16
+	VFMADD231PS.BCST 4(CX), Z16, Z1
+	ADDQ             BX, DX
+	VMOVUPS.Z        (DX), K1, Z16
+	VFMADD231PS.BCST 8(CX), Z16, Z2
+	ADDQ             BX, DX
+	VMOVUPS.Z        (DX), K1, Z16
+	VFMADD231PS.BCST 12(CX), Z16, Z3
+	ADDQ             BX, DX
+	VMOVUPS.Z        (DX), K1, Z16
+	VFMADD231PS.BCST 16(CX), Z16, Z4
+	ADDQ             BX, DX
+	VMOVUPS.Z        (DX), K1, Z16
+	VFMADD231PS.BCST 20(CX), Z16, Z5
+	ADDQ             BX, DX
+	VMOVUPS.Z        (DX), K1, Z16
+	VFMADD231PS.BCST 24(CX), Z16, Z6
+	ADDQ             BX, DX
+	VMOVUPS.Z        (DX), K1, Z16
+	VFMADD231PS.BCST 28(CX), Z16, Z7
+	ADDQ             BX, DX
+	VMOVUPS.Z        (DX), K1, Z16
+	VFMADD231PS.BCST 32(CX), Z16, Z8
+	ADDQ             BX, DX
+	VMOVUPS.Z        (DX), K1, Z16
+	VFMADD231PS.BCST 36(CX), Z16, Z9
+	ADDQ             BX, DX
+	VMOVUPS.Z        (DX), K1, Z16
+	VFMADD231PS.BCST 40(CX), Z16, Z10
+	ADDQ             BX, DX
+	VMOVUPS.Z        (DX), K1, Z16
+	VFMADD231PS.BCST 44(CX), Z16, Z11
+	ADDQ             BX, DX
+	VMOVUPS.Z        (DX), K1, Z16
+	VFMADD231PS.BCST 48(CX), Z16, Z12
+	ADDQ             BX, DX
+	VMOVUPS.Z        (DX), K1, Z16
+	VFMADD231PS.BCST 52(CX), Z16, Z13
+	ADDQ             BX, DX
+	VMOVUPS.Z        (DX), K1, Z16
+	VFMADD231PS.BCST 56(CX), Z16, Z14
+	ADDQ             BX, DX
+	VMOVUPS.Z        (DX), K1, Z16
+	VFMADD231PS.BCST 60(CX), Z16, Z15
+	ADDQ             BX, DX
+	ADDQ             $0x40, CX
+	JMP              steps
+
+rest:
+	ADDQ             $0x10, AX
+	JZ               sum
+	VMOVUPS.Z        (DX), K1, Z16
+	VFMADD231PS.BCST (CX), Z16, Z0
+	ADDQ             BX, DX
+	CMPQ             AX, $0x01
+	JEQ              none1
+	VMOVUPS.Z        (DX), K1, Z16
+	VFMADD231PS.BCST 4(CX), Z16, Z1
+	ADDQ             BX, DX
+	CMPQ             AX, $0x02
+	JEQ              none2
+	VMOVUPS.Z        (DX), K1, Z16
+	VFMADD231PS.BCST 8(CX), Z16, Z2
+	ADDQ             BX, DX
+	CMPQ             AX, $0x03
+	JEQ              none3
+	VMOVUPS.Z        (DX), K1, Z16
+	VFMADD231PS.BCST 12(CX), Z16, Z3
+	ADDQ             BX, DX
+	CMPQ             AX, $0x04
+	JEQ              none4
+	VMOVUPS.Z        (DX), K1, Z16
+	VFMADD231PS.BCST 16(CX), Z16, Z4
+	ADDQ             BX, DX
+	CMPQ             AX, $0x05
+	JEQ              none5
+	VMOVUPS.Z        (DX), K1, Z16
+	VFMADD231PS.BCST 20(CX), Z16, Z5
+	ADDQ             BX, DX
+	CMPQ             AX, $0x06
+	JEQ              none6
+	VMOVUPS.Z        (DX), K1, Z16
+	VFMADD231PS.BCST 24(CX), Z16, Z6
+	ADDQ             BX, DX
+	CMPQ             AX, $0x07
+	JEQ              none7
+	VMOVUPS.Z        (DX), K1, Z16
+	VFMADD231PS.BCST 28(CX), Z16, Z7
+	ADDQ             BX, DX
+	CMPQ             AX, $0x08
+	JEQ              none8
+	VMOVUPS.Z        (DX), K1, Z16
+	VFMADD231PS.BCST 32(CX), Z16, Z8
+	ADDQ             BX, DX
+	CMPQ             AX, $0x09
+	JEQ              none9
+	VMOVUPS.Z        (DX), K1, Z16
+	VFMADD231PS.BCST 36(CX), Z16, Z9
+	ADDQ             BX, DX
+	CMPQ             AX, $0x0a
+	JEQ              none10
+	VMOVUPS.Z        (DX), K1, Z16
+	VFMADD231PS.BCST 40(CX), Z16, Z10
+	ADDQ             BX, DX
+	CMPQ             AX, $0x0b
+	JEQ              none11
+	VMOVUPS.Z        (DX), K1, Z16
+	VFMADD231PS.BCST 44(CX), Z16, Z11
+	ADDQ             BX, DX
+	CMPQ             AX, $0x0c
+	JEQ              none12
+	VMOVUPS.Z        (DX), K1, Z16
+	VFMADD231PS.BCST 48(CX), Z16, Z12
+	ADDQ             BX, DX
+	CMPQ             AX, $0x0d
+	JEQ              none13
+	VMOVUPS.Z        (DX), K1, Z16
+	VFMADD231PS.BCST 52(CX), Z16, Z13
+	ADDQ             BX, DX
+	CMPQ             AX, $0x0e
+	JEQ              none14
+	VMOVUPS.Z        (DX), K1, Z16
+	VFMADD231PS.BCST 56(CX), Z16, Z14
+	ADDQ             BX, DX
+	CMPQ             AX, $0x0f
+	JEQ              none15
+
+none1:
+	VPXORD Z17, Z17, Z17
+	VADDPS Z17, Z1, Z1
+
+none2:
+	VPXORD Z17, Z17, Z17
+	VADDPS Z17, Z2, Z2
+
+none3:
+	VPXORD Z17, Z17, Z17
+	VADDPS Z17, Z3, Z3
+
+none4:
+	VPXORD Z17, Z17, Z17
+	VADDPS Z17, Z4, Z4
+
+none5:
+	VPXORD Z17, Z17, Z17
+	VADDPS Z17, Z5, Z5
+
+none6:
+	VPXORD Z17, Z17, Z17
+	VADDPS Z17, Z6, Z6
+
+none7:
+	VPXORD Z17, Z17, Z17
+	VADDPS Z17, Z7, Z7
+
+none8:
+	VPXORD Z17, Z17, Z17
+	VADDPS Z17, Z8, Z8
+
+none9:
+	VPXORD Z17, Z17, Z17
+	VADDPS Z17, Z9, Z9
+
+none10:
+	VPXORD Z17, Z17, Z17
+	VADDPS Z17, Z10, Z10
+
+none11:
+	VPXORD Z17, Z17, Z17
+	VADDPS Z17, Z11, Z11
+
+none12:
+	VPXORD Z17, Z17, Z17
+	VADDPS Z17, Z12, Z12
+
+none13:
+	VPXORD Z17, Z17, Z17
+	VADDPS Z17, Z13, Z13
+
+none14:
+	VPXORD Z17, Z17, Z17
+	VADDPS Z17, Z14, Z14
+
+none15:
+	VPXORD Z17, Z17, Z17
+	VADDPS Z17, Z15, Z15
+
+sum:
+	VADDPS       Z8, Z0, Z0
+	VADDPS       Z9, Z1, Z1
+	VADDPS       Z10, Z2, Z2
+	VADDPS       Z11, Z3, Z3
+	VADDPS       Z12, Z4, Z4
+	VADDPS       Z13, Z5, Z5
+	VADDPS       Z14, Z6, Z6
+	VADDPS       Z15, Z7, Z7
+	VADDPS       Z2, Z0, Z0
+	VADDPS       Z3, Z1, Z1
+	VADDPS       Z6, Z4, Z4
+	VADDPS       Z7, Z5, Z5
+	VADDPS       Z1, Z0, Z0
+	VADDPS       Z5, Z4, Z4
+	VADDPS       Z4, Z0, Z0
+	MOVQ         c+48(FP), CX
+	VBROADCASTSS alpha+40(FP), Z1
+	VMULPS       Z1, Z0, Z0
+	MOVL         beta+44(FP), AX
+	ADDL         AX, AX
+	JZ           store
+	VMOVUPS.Z    (CX), K1, Z2
+	VBROADCASTSS beta+44(FP), Z1
+	VFMADD231PS  Z2, Z1, Z0
+
+store:
+	VMOVUPS Z0, K1, (CX)
+	VZEROUPPER
+	RET
+
 // func transpose4AVX2(cols int, row0 *float32, row1 *float32, row2 *float32, row3 *float32, to *float32, stepTo int)
 // Requires: AVX
 TEXT ·transpose4AVX2(SB), NOSPLIT, $0-56
@@ -36622,6 +36874,107 @@ rest:
 	JZ           end
 
 end:
+	VZEROUPPER
+	RET
+
+// func transposeColumnsAVX2(rows int, cols int, from *float32, stepFrom int, to *float32, stepTo int)
+// Requires: AVX, CMOV
+TEXT ·transposeColumnsAVX2(SB), NOSPLIT, $0-48
+	MOVQ    rows+0(FP), AX
+	MOVQ    cols+8(FP), CX
+	MOVQ    from+16(FP), DX
+	MOVQ    stepFrom+24(FP), BX
+	MOVQ    to+32(FP), SI
+	MOVQ    stepTo+40(FP), DI
+	LEAQ    restmask<>+0(SB), R8
+	MOVQ    $0x00000008, R9
+	XORQ    R10, R10
+	MOVQ    CX, R11
+	CMPQ    R11, $0x08
+	CMOVQGT R9, R11
+	NEGQ    R11
+	LEAQ    32(R8)(R11*4), R11
+	MOVQ    CX, R12
+	SUBQ    $0x08, R12
+	CMOVQLT R10, R12
+	CMPQ    R12, $0x08
+	CMOVQGT R9, R12
+	NEGQ    R12
+	LEAQ    32(R8)(R12*4), R8
+	VMOVUPS (R11), Y0
+	LEAQ    (BX)(BX*2), R8
+
+block:
+	LEAQ        (DX)(BX*4), R9
+	VMASKMOVPS  (DX), Y0, Y1
+	VMASKMOVPS  (DX)(BX*1), Y0, Y2
+	VMASKMOVPS  (DX)(BX*2), Y0, Y3
+	VMASKMOVPS  (DX)(R8*1), Y0, Y4
+	VMASKMOVPS  (R9), Y0, Y5
+	VMASKMOVPS  (R9)(BX*1), Y0, Y6
+	VMASKMOVPS  (R9)(BX*2), Y0, Y7
+	VMASKMOVPS  (R9)(R8*1), Y0, Y8
+	LEAQ        (DX)(BX*8), DX
+	VUNPCKLPS   Y2, Y1, Y9
+	VUNPCKHPS   Y2, Y1, Y1
+	VUNPCKLPS   Y4, Y3, Y2
+	VUNPCKHPS   Y4, Y3, Y3
+	VUNPCKLPD   Y2, Y9, Y4
+	VUNPCKHPD   Y2, Y9, Y2
+	VUNPCKLPD   Y3, Y1, Y9
+	VUNPCKHPD   Y3, Y1, Y1
+	VUNPCKLPS   Y6, Y5, Y3
+	VUNPCKHPS   Y6, Y5, Y5
+	VUNPCKLPS   Y8, Y7, Y6
+	VUNPCKHPS   Y8, Y7, Y7
+	VUNPCKLPD   Y6, Y3, Y8
+	VUNPCKHPD   Y6, Y3, Y3
+	VUNPCKLPD   Y7, Y5, Y6
+	VUNPCKHPD   Y7, Y5, Y5
+	MOVQ        SI, R9
+	MOVQ        CX, R10
+	VINSERTF128 $0x01, X8, Y4, Y7
+	VMOVUPS     Y7, (R9)
+	DECQ        R10
+	JZ          next
+	ADDQ        DI, R9
+	VINSERTF128 $0x01, X3, Y2, Y7
+	VMOVUPS     Y7, (R9)
+	DECQ        R10
+	JZ          next
+	ADDQ        DI, R9
+	VINSERTF128 $0x01, X6, Y9, Y7
+	VMOVUPS     Y7, (R9)
+	DECQ        R10
+	JZ          next
+	ADDQ        DI, R9
+	VINSERTF128 $0x01, X5, Y1, Y7
+	VMOVUPS     Y7, (R9)
+	DECQ        R10
+	JZ          next
+	ADDQ        DI, R9
+	VPERM2F128  $0x31, Y8, Y4, Y7
+	VMOVUPS     Y7, (R9)
+	DECQ        R10
+	JZ          next
+	ADDQ        DI, R9
+	VPERM2F128  $0x31, Y3, Y2, Y7
+	VMOVUPS     Y7, (R9)
+	DECQ        R10
+	JZ          next
+	ADDQ        DI, R9
+	VPERM2F128  $0x31, Y6, Y9, Y7
+	VMOVUPS     Y7, (R9)
+	DECQ        R10
+	JZ          next
+	ADDQ        DI, R9
+	VPERM2F128  $0x31, Y5, Y1, Y7
+	VMOVUPS     Y7, (R9)
+
+next:
+	ADDQ $0x20, SI
+	SUBQ $0x08, AX
+	JNZ  block
 	VZEROUPPER
 	RET
 

@@ -13,6 +13,9 @@ const longSums = 96
 // c: b's part of that length must stay in the first-level cache.
 const dotStretchMax = 1024
 
+// dotLanes is the number of partial sums of an inner product.
+const dotLanes = 16
+
 // dotBlock is how many elements of b go by all rows of a before the next columns: few enough to stay in the second-level cache.
 const dotBlock = 32 << 10
 
@@ -87,14 +90,38 @@ func dotTiles(rows, cols, tiles, k int, a *float32, strideA int, b *float32, str
 	}
 }
 
-// fewColumnsNN turns b, which is small, and takes inner products.
+// fewColumnsNN takes inner products. For one row, AVX-512 reads b where it lies; otherwise b, which is small, is transposed.
 func fewColumnsNN(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
+	switch {
+	case n == 1 && ldb == 1:
+		dots(m, n, k, alpha, a, lda, b, k, beta, c, ldc)
+		return
+	case m == 1 && active() == levelAVX512:
+		dotsAcross(n, k, alpha, a, b, ldb, beta, c)
+		return
+	}
 	w := takeWorkspace()
 	defer w.giveBack()
 	stride := roundUp(k, 8)
+	if stride%512 == 0 {
+		stride += 16 // otherwise all columns share sets of the first-level cache
+	}
 	w.b = grow(w.b, n*stride)
 	transpose(k, n, b, ldb, w.b, stride)
 	dots(m, n, k, alpha, a, lda, w.b, stride, beta, c, ldc)
+}
+
+// dotsAcross computes a row of c by the same sums as dots of a transposed copy of b, in the same order.
+func dotsAcross(n, k int, alpha float32, a, b []float32, ldb int, beta float32, c []float32) {
+	stretches := (k + dotStretchMax - 1) / dotStretchMax
+	for s := range stretches {
+		p := part(s, stretches, k)
+		kb := part(s+1, stretches, k) - p
+		for j := 0; j < n; j += dotLanes {
+			dotsAcrossAVX512(min(dotLanes, n-j), kb, &a[p], &b[p*ldb+j], 4*ldb, alpha, beta, &c[j])
+		}
+		beta = 1
+	}
 }
 
 // fewRowsNT computes the transposed product, b*aᵀ, with tiles as narrow as a has rows: b is read where it lies, and not

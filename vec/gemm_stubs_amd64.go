@@ -79,10 +79,21 @@ func dotsAVX2(rows int, cols int, tiles int, k int, a *float32, strideA int, b *
 //go:noescape
 func dotsAVX512(rows int, cols int, tiles int, k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
 
+// dotsAcrossAVX512 sets up to 16 elements of a row of c by inner products of a row of a and columns of b.
+// stepB is in bytes from row to row of b.
+//
+//go:noescape
+func dotsAcrossAVX512(cols int, k int, a *float32, b *float32, stepB int, alpha float32, beta float32, c *float32)
+
 // transpose4AVX2 writes the columns of four rows as rows of four, stepTo bytes apart.
 //
 //go:noescape
 func transpose4AVX2(cols int, row0 *float32, row1 *float32, row2 *float32, row3 *float32, to *float32, stepTo int)
+
+// transposeColumnsAVX2 writes up to 8 columns of rows, a multiple of 8, as rows. Steps are in bytes.
+//
+//go:noescape
+func transposeColumnsAVX2(rows int, cols int, from *float32, stepFrom int, to *float32, stepTo int)
 
 // copy4AVX2 copies rows of 4 elements. Steps are in bytes.
 //

@@ -22,6 +22,7 @@ func gemmKernels() {
 	// Tiles of inner products are for products of few columns: a and b both run along k, so no lane is wasted then.
 	dotsKernel(dotSet{name: "dotsAVX2", rows: 2, columns: 3})
 	dotsKernel(dotSet{name: "dotsAVX512", rows: 4, columns: 5, avx512: true})
+	dotsAcrossKernel()
 	packKernels()
 }
 
@@ -659,9 +660,75 @@ func writeSums(name string, v reg.VecVirtual, n int, c Mem, alpha, beta reg.VecV
 	}
 }
 
+// dotsAcrossKernel writes inner products of one row of a and columns of b, which lies row-major. A vector has the columns, and
+// there is one for each partial sum of dotsKernel. So it gives the bits of dotsKernel without a transposed copy of b.
+func dotsAcrossKernel() {
+	kernel("dotsAcrossAVX512", "func(cols, k int, a *float32, b *float32, stepB int, alpha, beta float32, c *float32)",
+		"sets up to 16 elements of a row of c by inner products of a row of a and columns of b.",
+		"stepB is in bytes from row to row of b.")
+	k, a, b, step := load64("k"), load64("a"), load64("b"), load64("stepB")
+	mask := opmask(load64("cols"))
+	acc := make([]reg.VecVirtual, dotLanes)
+	for i := range acc {
+		acc[i] = ZMM()
+		VPXORD(acc[i], acc[i], acc[i])
+	}
+	multiply := func(lane int) {
+		row := ZMM()
+		VMOVUPS_Z(memAt(b, 0), mask, row)
+		VFMADD231PS_BCST(memAt(a, 4*lane), row, acc[lane])
+		ADDQ(step, b)
+	}
+	Label("steps")
+	SUBQ(Imm(dotLanes), k)
+	JL(LabelRef("rest"))
+	for lane := range acc {
+		multiply(lane)
+	}
+	ADDQ(Imm(4*dotLanes), a)
+	JMP(LabelRef("steps"))
+
+	Label("rest")
+	ADDQ(Imm(dotLanes), k)
+	JZ(LabelRef("sum"))
+	for lane := range dotLanes - 1 {
+		multiply(lane)
+		CMPQ(k, Imm(uint64(lane+1)))
+		JEQ(LabelRef(fmt.Sprintf("none%d", lane+1)))
+	}
+	// dotsKernel multiplies zeros in lanes without a step, which makes a negative zero positive.
+	zero := ZMM()
+	for lane := 1; lane < dotLanes; lane++ {
+		Label(fmt.Sprintf("none%d", lane))
+		VPXORD(zero, zero, zero)
+		VADDPS(zero, acc[lane], acc[lane])
+	}
+	Label("sum")
+	for i := range 8 {
+		sum(acc[i+8], acc[i])
+	}
+	for _, pair := range [][2]int{{2, 0}, {3, 1}, {6, 4}, {7, 5}, {1, 0}, {5, 4}, {4, 0}} {
+		sum(acc[pair[0]], acc[pair[1]])
+	}
+	total, scalar, bits, c := acc[0], ZMM(), GP32(), load64("c")
+	VBROADCASTSS(address("alpha"), scalar)
+	VMULPS(scalar, total, total)
+	MOVL(address("beta"), bits)
+	ADDL(bits, bits)
+	JZ(LabelRef("store"))
+	old := ZMM()
+	VMOVUPS_Z(memAt(c, 0), mask, old)
+	VBROADCASTSS(address("beta"), scalar)
+	VFMADD231PS(old, scalar, total)
+	Label("store")
+	VMOVUPS(total, mask, memAt(c, 0))
+	finish()
+}
+
 // packKernels copy matrices into the order in which tiles read them.
 func packKernels() {
 	transposeKernel()
+	transposeColumnsKernel()
 	for _, floats := range []int{4, 12, 16} {
 		copyKernel(floats)
 	}
@@ -716,6 +783,54 @@ func transposeKernel() {
 		JZ(LabelRef("end"))
 	}
 	Label("end")
+	finish()
+}
+
+// transposeColumnsKernel writes the transpose of few columns. It needs one call for all rows, where transposeKernel would need one
+// for four rows.
+func transposeColumnsKernel() {
+	kernel("transposeColumnsAVX2", "func(rows, cols int, from *float32, stepFrom int, to *float32, stepTo int)",
+		"writes up to 8 columns of rows, a multiple of 8, as rows. Steps are in bytes.")
+	rows, cols, from, step := load64("rows"), load64("cols"), load64("from"), load64("stepFrom")
+	to, stepTo := load64("to"), load64("stepTo")
+	starts := restMasks(cols)
+	mask := YMM()
+	VMOVUPS(memAt(starts[0], 0), mask)
+	three, last, out := GP64(), GP64(), GP64()
+	LEAQ(Mem{Base: step, Index: step, Scale: 2}, three)
+	Label("block")
+	LEAQ(Mem{Base: from, Index: step, Scale: 4}, last)
+	var v []reg.VecVirtual
+	for _, base := range []reg.GPVirtual{from, last} {
+		for _, m := range []Mem{memAt(base, 0), {Base: base, Index: step, Scale: 1}, {Base: base, Index: step, Scale: 2}, {Base: base, Index: three, Scale: 1}} {
+			row := YMM()
+			VMASKMOVPS(m, mask, row)
+			v = append(v, row)
+		}
+	}
+	LEAQ(Mem{Base: from, Index: step, Scale: 8}, from)
+	upper, lower := transposed(v[:4]), transposed(v[4:]) // columns i and i+4 of four rows
+	MOVQ(to, out)
+	left := GP64()
+	MOVQ(cols, left)
+	column := YMM()
+	for i := range 8 {
+		if i < 4 {
+			VINSERTF128(Imm(1), asX(lower[i]), upper[i], column)
+		} else {
+			VPERM2F128(Imm(0x31), lower[i-4], upper[i-4], column)
+		}
+		VMOVUPS(column, memAt(out, 0))
+		if i < 7 {
+			DECQ(left)
+			JZ(LabelRef("next"))
+			ADDQ(stepTo, out)
+		}
+	}
+	Label("next")
+	ADDQ(Imm(32), to)
+	SUBQ(Imm(8), rows)
+	JNZ(LabelRef("block"))
 	finish()
 }
 
