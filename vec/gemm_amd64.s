@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func tile16AVX2(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+// func tile16AVX2(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, nextB int, alpha float32, beta float32, c *float32, strideC int, nextC int, cols int)
 // Requires: AVX, CMOV, FMA3
-TEXT ·tile16AVX2(SB), NOSPLIT, $0-96
+TEXT ·tile16AVX2(SB), NOSPLIT, $0-112
 	MOVQ height+0(FP), AX
 	CMPQ AX, $0x06
 	JEQ  h6
@@ -77,23 +77,23 @@ h1_step_one:
 	JNZ          h1_step_one
 
 h1_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
 	CMPQ         DX, $0x10
 	JL           h1_part
-	MOVL         alpha+64(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h1_whole_scaled
-	VBROADCASTSS alpha+64(FP), Y2
+	VBROADCASTSS alpha+72(FP), Y2
 	VMULPS       Y2, Y0, Y0
 	VMULPS       Y2, Y1, Y1
 
 h1_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h1_whole_fresh
-	VBROADCASTSS beta+68(FP), Y2
+	VBROADCASTSS beta+76(FP), Y2
 	VMOVUPS      (AX), Y3
 	VFMADD231PS  Y2, Y3, Y0
 	VMOVUPS      Y0, (AX)
@@ -101,9 +101,12 @@ h1_whole_scaled:
 	VFMADD231PS  Y2, Y0, Y1
 	VMOVUPS      Y1, 32(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h1_tile
 	VZEROUPPER
@@ -113,9 +116,12 @@ h1_whole_fresh:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h1_tile
 	VZEROUPPER
@@ -136,18 +142,18 @@ h1_part:
 	CMOVQGT      SI, DX
 	NEGQ         DX
 	LEAQ         32(BX)(DX*4), DX
-	MOVL         alpha+64(FP), BX
+	MOVL         alpha+72(FP), BX
 	CMPL         BX, $0x3f800000
 	JEQ          h1_masked_scaled
-	VBROADCASTSS alpha+64(FP), Y2
+	VBROADCASTSS alpha+72(FP), Y2
 	VMULPS       Y2, Y0, Y0
 	VMULPS       Y2, Y1, Y1
 
 h1_masked_scaled:
-	MOVL         beta+68(FP), BX
+	MOVL         beta+76(FP), BX
 	ADDL         BX, BX
 	JZ           h1_masked_fresh
-	VBROADCASTSS beta+68(FP), Y2
+	VBROADCASTSS beta+76(FP), Y2
 	VMOVUPS      (R8), Y3
 	VMASKMOVPS   (AX), Y3, Y3
 	VFMADD231PS  Y2, Y3, Y0
@@ -159,9 +165,12 @@ h1_masked_scaled:
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   Y1, Y0, 32(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h1_tile
 	VZEROUPPER
@@ -173,9 +182,12 @@ h1_masked_fresh:
 	VMOVUPS    (DX), Y0
 	VMASKMOVPS Y1, Y0, 32(AX)
 	ADDQ       CX, AX
-	MOVQ       AX, c+72(FP)
 	MOVQ       nextA+40(FP), AX
 	ADDQ       AX, a+24(FP)
+	MOVQ       nextB+64(FP), AX
+	ADDQ       AX, b+48(FP)
+	MOVQ       nextC+96(FP), AX
+	ADDQ       AX, c+80(FP)
 	DECQ       tiles+8(FP)
 	JNZ        h1_tile
 	VZEROUPPER
@@ -257,25 +269,25 @@ h2_step_one:
 	JNZ          h2_step_one
 
 h2_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
 	CMPQ         DX, $0x10
 	JL           h2_part
-	MOVL         alpha+64(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h2_whole_scaled
-	VBROADCASTSS alpha+64(FP), Y4
+	VBROADCASTSS alpha+72(FP), Y4
 	VMULPS       Y4, Y0, Y0
 	VMULPS       Y4, Y1, Y1
 	VMULPS       Y4, Y2, Y2
 	VMULPS       Y4, Y3, Y3
 
 h2_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h2_whole_fresh
-	VBROADCASTSS beta+68(FP), Y4
+	VBROADCASTSS beta+76(FP), Y4
 	VMOVUPS      (AX), Y5
 	VFMADD231PS  Y4, Y5, Y0
 	VMOVUPS      Y0, (AX)
@@ -290,9 +302,12 @@ h2_whole_scaled:
 	VFMADD231PS  Y4, Y0, Y3
 	VMOVUPS      Y3, 32(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h2_tile
 	VZEROUPPER
@@ -305,9 +320,12 @@ h2_whole_fresh:
 	VMOVUPS Y2, (AX)
 	VMOVUPS Y3, 32(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h2_tile
 	VZEROUPPER
@@ -328,20 +346,20 @@ h2_part:
 	CMOVQGT      SI, DX
 	NEGQ         DX
 	LEAQ         32(BX)(DX*4), DX
-	MOVL         alpha+64(FP), BX
+	MOVL         alpha+72(FP), BX
 	CMPL         BX, $0x3f800000
 	JEQ          h2_masked_scaled
-	VBROADCASTSS alpha+64(FP), Y4
+	VBROADCASTSS alpha+72(FP), Y4
 	VMULPS       Y4, Y0, Y0
 	VMULPS       Y4, Y1, Y1
 	VMULPS       Y4, Y2, Y2
 	VMULPS       Y4, Y3, Y3
 
 h2_masked_scaled:
-	MOVL         beta+68(FP), BX
+	MOVL         beta+76(FP), BX
 	ADDL         BX, BX
 	JZ           h2_masked_fresh
-	VBROADCASTSS beta+68(FP), Y4
+	VBROADCASTSS beta+76(FP), Y4
 	VMOVUPS      (R8), Y5
 	VMASKMOVPS   (AX), Y5, Y5
 	VFMADD231PS  Y4, Y5, Y0
@@ -364,9 +382,12 @@ h2_masked_scaled:
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   Y3, Y0, 32(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h2_tile
 	VZEROUPPER
@@ -383,9 +404,12 @@ h2_masked_fresh:
 	VMOVUPS    (DX), Y0
 	VMASKMOVPS Y3, Y0, 32(AX)
 	ADDQ       CX, AX
-	MOVQ       AX, c+72(FP)
 	MOVQ       nextA+40(FP), AX
 	ADDQ       AX, a+24(FP)
+	MOVQ       nextB+64(FP), AX
+	ADDQ       AX, b+48(FP)
+	MOVQ       nextC+96(FP), AX
+	ADDQ       AX, c+80(FP)
 	DECQ       tiles+8(FP)
 	JNZ        h2_tile
 	VZEROUPPER
@@ -484,15 +508,15 @@ h3_step_one:
 	JNZ          h3_step_one
 
 h3_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
 	CMPQ         DX, $0x10
 	JL           h3_part
-	MOVL         alpha+64(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h3_whole_scaled
-	VBROADCASTSS alpha+64(FP), Y6
+	VBROADCASTSS alpha+72(FP), Y6
 	VMULPS       Y6, Y0, Y0
 	VMULPS       Y6, Y1, Y1
 	VMULPS       Y6, Y2, Y2
@@ -501,10 +525,10 @@ h3_step_end:
 	VMULPS       Y6, Y5, Y5
 
 h3_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h3_whole_fresh
-	VBROADCASTSS beta+68(FP), Y6
+	VBROADCASTSS beta+76(FP), Y6
 	VMOVUPS      (AX), Y7
 	VFMADD231PS  Y6, Y7, Y0
 	VMOVUPS      Y0, (AX)
@@ -526,9 +550,12 @@ h3_whole_scaled:
 	VFMADD231PS  Y6, Y0, Y5
 	VMOVUPS      Y5, 32(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h3_tile
 	VZEROUPPER
@@ -544,9 +571,12 @@ h3_whole_fresh:
 	VMOVUPS Y4, (AX)
 	VMOVUPS Y5, 32(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h3_tile
 	VZEROUPPER
@@ -567,10 +597,10 @@ h3_part:
 	CMOVQGT      SI, DX
 	NEGQ         DX
 	LEAQ         32(BX)(DX*4), DX
-	MOVL         alpha+64(FP), BX
+	MOVL         alpha+72(FP), BX
 	CMPL         BX, $0x3f800000
 	JEQ          h3_masked_scaled
-	VBROADCASTSS alpha+64(FP), Y6
+	VBROADCASTSS alpha+72(FP), Y6
 	VMULPS       Y6, Y0, Y0
 	VMULPS       Y6, Y1, Y1
 	VMULPS       Y6, Y2, Y2
@@ -579,10 +609,10 @@ h3_part:
 	VMULPS       Y6, Y5, Y5
 
 h3_masked_scaled:
-	MOVL         beta+68(FP), BX
+	MOVL         beta+76(FP), BX
 	ADDL         BX, BX
 	JZ           h3_masked_fresh
-	VBROADCASTSS beta+68(FP), Y6
+	VBROADCASTSS beta+76(FP), Y6
 	VMOVUPS      (R8), Y7
 	VMASKMOVPS   (AX), Y7, Y7
 	VFMADD231PS  Y6, Y7, Y0
@@ -616,9 +646,12 @@ h3_masked_scaled:
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   Y5, Y0, 32(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h3_tile
 	VZEROUPPER
@@ -640,9 +673,12 @@ h3_masked_fresh:
 	VMOVUPS    (DX), Y0
 	VMASKMOVPS Y5, Y0, 32(AX)
 	ADDQ       CX, AX
-	MOVQ       AX, c+72(FP)
 	MOVQ       nextA+40(FP), AX
 	ADDQ       AX, a+24(FP)
+	MOVQ       nextB+64(FP), AX
+	ADDQ       AX, b+48(FP)
+	MOVQ       nextC+96(FP), AX
+	ADDQ       AX, c+80(FP)
 	DECQ       tiles+8(FP)
 	JNZ        h3_tile
 	VZEROUPPER
@@ -758,15 +794,15 @@ h4_step_one:
 	JNZ          h4_step_one
 
 h4_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
 	CMPQ         DX, $0x10
 	JL           h4_part
-	MOVL         alpha+64(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h4_whole_scaled
-	VBROADCASTSS alpha+64(FP), Y8
+	VBROADCASTSS alpha+72(FP), Y8
 	VMULPS       Y8, Y0, Y0
 	VMULPS       Y8, Y1, Y1
 	VMULPS       Y8, Y2, Y2
@@ -777,10 +813,10 @@ h4_step_end:
 	VMULPS       Y8, Y7, Y7
 
 h4_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h4_whole_fresh
-	VBROADCASTSS beta+68(FP), Y8
+	VBROADCASTSS beta+76(FP), Y8
 	VMOVUPS      (AX), Y9
 	VFMADD231PS  Y8, Y9, Y0
 	VMOVUPS      Y0, (AX)
@@ -809,9 +845,12 @@ h4_whole_scaled:
 	VFMADD231PS  Y8, Y0, Y7
 	VMOVUPS      Y7, 32(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h4_tile
 	VZEROUPPER
@@ -830,9 +869,12 @@ h4_whole_fresh:
 	VMOVUPS Y6, (AX)
 	VMOVUPS Y7, 32(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h4_tile
 	VZEROUPPER
@@ -853,10 +895,10 @@ h4_part:
 	CMOVQGT      SI, DX
 	NEGQ         DX
 	LEAQ         32(BX)(DX*4), DX
-	MOVL         alpha+64(FP), BX
+	MOVL         alpha+72(FP), BX
 	CMPL         BX, $0x3f800000
 	JEQ          h4_masked_scaled
-	VBROADCASTSS alpha+64(FP), Y8
+	VBROADCASTSS alpha+72(FP), Y8
 	VMULPS       Y8, Y0, Y0
 	VMULPS       Y8, Y1, Y1
 	VMULPS       Y8, Y2, Y2
@@ -867,10 +909,10 @@ h4_part:
 	VMULPS       Y8, Y7, Y7
 
 h4_masked_scaled:
-	MOVL         beta+68(FP), BX
+	MOVL         beta+76(FP), BX
 	ADDL         BX, BX
 	JZ           h4_masked_fresh
-	VBROADCASTSS beta+68(FP), Y8
+	VBROADCASTSS beta+76(FP), Y8
 	VMOVUPS      (R8), Y9
 	VMASKMOVPS   (AX), Y9, Y9
 	VFMADD231PS  Y8, Y9, Y0
@@ -915,9 +957,12 @@ h4_masked_scaled:
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   Y7, Y0, 32(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h4_tile
 	VZEROUPPER
@@ -944,9 +989,12 @@ h4_masked_fresh:
 	VMOVUPS    (DX), Y0
 	VMASKMOVPS Y7, Y0, 32(AX)
 	ADDQ       CX, AX
-	MOVQ       AX, c+72(FP)
 	MOVQ       nextA+40(FP), AX
 	ADDQ       AX, a+24(FP)
+	MOVQ       nextB+64(FP), AX
+	ADDQ       AX, b+48(FP)
+	MOVQ       nextC+96(FP), AX
+	ADDQ       AX, c+80(FP)
 	DECQ       tiles+8(FP)
 	JNZ        h4_tile
 	VZEROUPPER
@@ -1079,15 +1127,15 @@ h5_step_one:
 	JNZ          h5_step_one
 
 h5_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
 	CMPQ         DX, $0x10
 	JL           h5_part
-	MOVL         alpha+64(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h5_whole_scaled
-	VBROADCASTSS alpha+64(FP), Y10
+	VBROADCASTSS alpha+72(FP), Y10
 	VMULPS       Y10, Y0, Y0
 	VMULPS       Y10, Y1, Y1
 	VMULPS       Y10, Y2, Y2
@@ -1100,10 +1148,10 @@ h5_step_end:
 	VMULPS       Y10, Y9, Y9
 
 h5_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h5_whole_fresh
-	VBROADCASTSS beta+68(FP), Y10
+	VBROADCASTSS beta+76(FP), Y10
 	VMOVUPS      (AX), Y11
 	VFMADD231PS  Y10, Y11, Y0
 	VMOVUPS      Y0, (AX)
@@ -1139,9 +1187,12 @@ h5_whole_scaled:
 	VFMADD231PS  Y10, Y0, Y9
 	VMOVUPS      Y9, 32(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h5_tile
 	VZEROUPPER
@@ -1163,9 +1214,12 @@ h5_whole_fresh:
 	VMOVUPS Y8, (AX)
 	VMOVUPS Y9, 32(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h5_tile
 	VZEROUPPER
@@ -1186,10 +1240,10 @@ h5_part:
 	CMOVQGT      SI, DX
 	NEGQ         DX
 	LEAQ         32(BX)(DX*4), DX
-	MOVL         alpha+64(FP), BX
+	MOVL         alpha+72(FP), BX
 	CMPL         BX, $0x3f800000
 	JEQ          h5_masked_scaled
-	VBROADCASTSS alpha+64(FP), Y10
+	VBROADCASTSS alpha+72(FP), Y10
 	VMULPS       Y10, Y0, Y0
 	VMULPS       Y10, Y1, Y1
 	VMULPS       Y10, Y2, Y2
@@ -1202,10 +1256,10 @@ h5_part:
 	VMULPS       Y10, Y9, Y9
 
 h5_masked_scaled:
-	MOVL         beta+68(FP), BX
+	MOVL         beta+76(FP), BX
 	ADDL         BX, BX
 	JZ           h5_masked_fresh
-	VBROADCASTSS beta+68(FP), Y10
+	VBROADCASTSS beta+76(FP), Y10
 	VMOVUPS      (R8), Y11
 	VMASKMOVPS   (AX), Y11, Y11
 	VFMADD231PS  Y10, Y11, Y0
@@ -1261,9 +1315,12 @@ h5_masked_scaled:
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   Y9, Y0, 32(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h5_tile
 	VZEROUPPER
@@ -1295,9 +1352,12 @@ h5_masked_fresh:
 	VMOVUPS    (DX), Y0
 	VMASKMOVPS Y9, Y0, 32(AX)
 	ADDQ       CX, AX
-	MOVQ       AX, c+72(FP)
 	MOVQ       nextA+40(FP), AX
 	ADDQ       AX, a+24(FP)
+	MOVQ       nextB+64(FP), AX
+	ADDQ       AX, b+48(FP)
+	MOVQ       nextC+96(FP), AX
+	ADDQ       AX, c+80(FP)
 	DECQ       tiles+8(FP)
 	JNZ        h5_tile
 	VZEROUPPER
@@ -1447,15 +1507,15 @@ h6_step_one:
 	JNZ          h6_step_one
 
 h6_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
 	CMPQ         DX, $0x10
 	JL           h6_part
-	MOVL         alpha+64(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h6_whole_scaled
-	VBROADCASTSS alpha+64(FP), Y12
+	VBROADCASTSS alpha+72(FP), Y12
 	VMULPS       Y12, Y0, Y0
 	VMULPS       Y12, Y1, Y1
 	VMULPS       Y12, Y2, Y2
@@ -1470,10 +1530,10 @@ h6_step_end:
 	VMULPS       Y12, Y11, Y11
 
 h6_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h6_whole_fresh
-	VBROADCASTSS beta+68(FP), Y12
+	VBROADCASTSS beta+76(FP), Y12
 	VMOVUPS      (AX), Y13
 	VFMADD231PS  Y12, Y13, Y0
 	VMOVUPS      Y0, (AX)
@@ -1516,9 +1576,12 @@ h6_whole_scaled:
 	VFMADD231PS  Y12, Y0, Y11
 	VMOVUPS      Y11, 32(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h6_tile
 	VZEROUPPER
@@ -1543,9 +1606,12 @@ h6_whole_fresh:
 	VMOVUPS Y10, (AX)
 	VMOVUPS Y11, 32(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h6_tile
 	VZEROUPPER
@@ -1566,10 +1632,10 @@ h6_part:
 	CMOVQGT      SI, DX
 	NEGQ         DX
 	LEAQ         32(BX)(DX*4), DX
-	MOVL         alpha+64(FP), BX
+	MOVL         alpha+72(FP), BX
 	CMPL         BX, $0x3f800000
 	JEQ          h6_masked_scaled
-	VBROADCASTSS alpha+64(FP), Y12
+	VBROADCASTSS alpha+72(FP), Y12
 	VMULPS       Y12, Y0, Y0
 	VMULPS       Y12, Y1, Y1
 	VMULPS       Y12, Y2, Y2
@@ -1584,10 +1650,10 @@ h6_part:
 	VMULPS       Y12, Y11, Y11
 
 h6_masked_scaled:
-	MOVL         beta+68(FP), BX
+	MOVL         beta+76(FP), BX
 	ADDL         BX, BX
 	JZ           h6_masked_fresh
-	VBROADCASTSS beta+68(FP), Y12
+	VBROADCASTSS beta+76(FP), Y12
 	VMOVUPS      (R8), Y13
 	VMASKMOVPS   (AX), Y13, Y13
 	VFMADD231PS  Y12, Y13, Y0
@@ -1654,9 +1720,12 @@ h6_masked_scaled:
 	VMOVUPS      (DX), Y0
 	VMASKMOVPS   Y11, Y0, 32(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h6_tile
 	VZEROUPPER
@@ -1693,9 +1762,12 @@ h6_masked_fresh:
 	VMOVUPS    (DX), Y0
 	VMASKMOVPS Y11, Y0, 32(AX)
 	ADDQ       CX, AX
-	MOVQ       AX, c+72(FP)
 	MOVQ       nextA+40(FP), AX
 	ADDQ       AX, a+24(FP)
+	MOVQ       nextB+64(FP), AX
+	ADDQ       AX, b+48(FP)
+	MOVQ       nextC+96(FP), AX
+	ADDQ       AX, c+80(FP)
 	DECQ       tiles+8(FP)
 	JNZ        h6_tile
 	VZEROUPPER
@@ -1719,9 +1791,9 @@ DATA restmask<>+56(SB)/4, $0x00000000
 DATA restmask<>+60(SB)/4, $0x00000000
 GLOBL restmask<>(SB), RODATA|NOPTR, $64
 
-// func tile8AVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+// func tile8AVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, nextB int, alpha float32, beta float32, c *float32, strideC int, nextC int, cols int)
 // Requires: AVX, AVX512F, AVX512VL, BMI2, FMA3
-TEXT ·tile8AVX512(SB), NOSPLIT, $0-96
+TEXT ·tile8AVX512(SB), NOSPLIT, $0-112
 	MOVQ height+0(FP), AX
 	CMPQ AX, $0x0c
 	JEQ  h12
@@ -1745,7 +1817,7 @@ TEXT ·tile8AVX512(SB), NOSPLIT, $0-96
 	JEQ  h3
 	CMPQ AX, $0x02
 	JEQ  h2
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x08
 	JL   h1_part
 
@@ -1796,27 +1868,30 @@ h1_step_one:
 	JNZ          h1_step_one
 
 h1_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h1_whole_scaled
-	VBROADCASTSS alpha+64(FP), Y1
+	VBROADCASTSS alpha+72(FP), Y1
 	VMULPS       Y1, Y0, Y0
 
 h1_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h1_whole_fresh
-	VBROADCASTSS beta+68(FP), Y1
+	VBROADCASTSS beta+76(FP), Y1
 	VMOVUPS      (AX), Y2
 	VFMADD231PS  Y1, Y2, Y0
 	VMOVUPS      Y0, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h1_tile
 	VZEROUPPER
@@ -1825,9 +1900,12 @@ h1_whole_scaled:
 h1_whole_fresh:
 	VMOVUPS Y0, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h1_tile
 	VZEROUPPER
@@ -1855,27 +1933,30 @@ h1_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h1_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h1_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Y1
+	VBROADCASTSS alpha+72(FP), Y1
 	VMULPS       Y1, Y0, Y0
 
 h1_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h1_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Y1
+	VBROADCASTSS beta+76(FP), Y1
 	VMOVUPS.Z    (AX), K1, Y2
 	VFMADD231PS  Y1, Y2, Y0
 	VMOVUPS      Y0, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h1_parttile
 	VZEROUPPER
@@ -1884,16 +1965,19 @@ h1_partwhole_scaled:
 h1_partwhole_fresh:
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h1_parttile
 	VZEROUPPER
 	RET
 
 h2:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x08
 	JL   h2_part
 
@@ -1955,21 +2039,21 @@ h2_step_one:
 	JNZ          h2_step_one
 
 h2_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h2_whole_scaled
-	VBROADCASTSS alpha+64(FP), Y2
+	VBROADCASTSS alpha+72(FP), Y2
 	VMULPS       Y2, Y0, Y0
 	VMULPS       Y2, Y1, Y1
 
 h2_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h2_whole_fresh
-	VBROADCASTSS beta+68(FP), Y2
+	VBROADCASTSS beta+76(FP), Y2
 	VMOVUPS      (AX), Y3
 	VFMADD231PS  Y2, Y3, Y0
 	VMOVUPS      Y0, (AX)
@@ -1978,9 +2062,12 @@ h2_whole_scaled:
 	VFMADD231PS  Y2, Y3, Y1
 	VMOVUPS      Y1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h2_tile
 	VZEROUPPER
@@ -1991,9 +2078,12 @@ h2_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h2_tile
 	VZEROUPPER
@@ -2024,21 +2114,21 @@ h2_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h2_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h2_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Y2
+	VBROADCASTSS alpha+72(FP), Y2
 	VMULPS       Y2, Y0, Y0
 	VMULPS       Y2, Y1, Y1
 
 h2_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h2_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Y2
+	VBROADCASTSS beta+76(FP), Y2
 	VMOVUPS.Z    (AX), K1, Y3
 	VFMADD231PS  Y2, Y3, Y0
 	VMOVUPS      Y0, K1, (AX)
@@ -2047,9 +2137,12 @@ h2_partwhole_scaled:
 	VFMADD231PS  Y2, Y3, Y1
 	VMOVUPS      Y1, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h2_parttile
 	VZEROUPPER
@@ -2060,16 +2153,19 @@ h2_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y1, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h2_parttile
 	VZEROUPPER
 	RET
 
 h3:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x08
 	JL   h3_part
 
@@ -2142,22 +2238,22 @@ h3_step_one:
 	JNZ          h3_step_one
 
 h3_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h3_whole_scaled
-	VBROADCASTSS alpha+64(FP), Y3
+	VBROADCASTSS alpha+72(FP), Y3
 	VMULPS       Y3, Y0, Y0
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
 
 h3_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h3_whole_fresh
-	VBROADCASTSS beta+68(FP), Y3
+	VBROADCASTSS beta+76(FP), Y3
 	VMOVUPS      (AX), Y4
 	VFMADD231PS  Y3, Y4, Y0
 	VMOVUPS      Y0, (AX)
@@ -2170,9 +2266,12 @@ h3_whole_scaled:
 	VFMADD231PS  Y3, Y4, Y2
 	VMOVUPS      Y2, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h3_tile
 	VZEROUPPER
@@ -2185,9 +2284,12 @@ h3_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y2, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h3_tile
 	VZEROUPPER
@@ -2221,22 +2323,22 @@ h3_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h3_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h3_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Y3
+	VBROADCASTSS alpha+72(FP), Y3
 	VMULPS       Y3, Y0, Y0
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
 
 h3_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h3_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Y3
+	VBROADCASTSS beta+76(FP), Y3
 	VMOVUPS.Z    (AX), K1, Y4
 	VFMADD231PS  Y3, Y4, Y0
 	VMOVUPS      Y0, K1, (AX)
@@ -2249,9 +2351,12 @@ h3_partwhole_scaled:
 	VFMADD231PS  Y3, Y4, Y2
 	VMOVUPS      Y2, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h3_parttile
 	VZEROUPPER
@@ -2264,16 +2369,19 @@ h3_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y2, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h3_parttile
 	VZEROUPPER
 	RET
 
 h4:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x08
 	JL   h4_part
 
@@ -2357,23 +2465,23 @@ h4_step_one:
 	JNZ          h4_step_one
 
 h4_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h4_whole_scaled
-	VBROADCASTSS alpha+64(FP), Y4
+	VBROADCASTSS alpha+72(FP), Y4
 	VMULPS       Y4, Y0, Y0
 	VMULPS       Y4, Y1, Y1
 	VMULPS       Y4, Y2, Y2
 	VMULPS       Y4, Y3, Y3
 
 h4_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h4_whole_fresh
-	VBROADCASTSS beta+68(FP), Y4
+	VBROADCASTSS beta+76(FP), Y4
 	VMOVUPS      (AX), Y5
 	VFMADD231PS  Y4, Y5, Y0
 	VMOVUPS      Y0, (AX)
@@ -2390,9 +2498,12 @@ h4_whole_scaled:
 	VFMADD231PS  Y4, Y5, Y3
 	VMOVUPS      Y3, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h4_tile
 	VZEROUPPER
@@ -2407,9 +2518,12 @@ h4_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y3, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h4_tile
 	VZEROUPPER
@@ -2446,23 +2560,23 @@ h4_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h4_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h4_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Y4
+	VBROADCASTSS alpha+72(FP), Y4
 	VMULPS       Y4, Y0, Y0
 	VMULPS       Y4, Y1, Y1
 	VMULPS       Y4, Y2, Y2
 	VMULPS       Y4, Y3, Y3
 
 h4_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h4_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Y4
+	VBROADCASTSS beta+76(FP), Y4
 	VMOVUPS.Z    (AX), K1, Y5
 	VFMADD231PS  Y4, Y5, Y0
 	VMOVUPS      Y0, K1, (AX)
@@ -2479,9 +2593,12 @@ h4_partwhole_scaled:
 	VFMADD231PS  Y4, Y5, Y3
 	VMOVUPS      Y3, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h4_parttile
 	VZEROUPPER
@@ -2496,16 +2613,19 @@ h4_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y3, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h4_parttile
 	VZEROUPPER
 	RET
 
 h5:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x08
 	JL   h5_part
 
@@ -2600,13 +2720,13 @@ h5_step_one:
 	JNZ          h5_step_one
 
 h5_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h5_whole_scaled
-	VBROADCASTSS alpha+64(FP), Y5
+	VBROADCASTSS alpha+72(FP), Y5
 	VMULPS       Y5, Y0, Y0
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
@@ -2614,10 +2734,10 @@ h5_step_end:
 	VMULPS       Y5, Y4, Y4
 
 h5_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h5_whole_fresh
-	VBROADCASTSS beta+68(FP), Y5
+	VBROADCASTSS beta+76(FP), Y5
 	VMOVUPS      (AX), Y6
 	VFMADD231PS  Y5, Y6, Y0
 	VMOVUPS      Y0, (AX)
@@ -2638,9 +2758,12 @@ h5_whole_scaled:
 	VFMADD231PS  Y5, Y6, Y4
 	VMOVUPS      Y4, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h5_tile
 	VZEROUPPER
@@ -2657,9 +2780,12 @@ h5_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y4, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h5_tile
 	VZEROUPPER
@@ -2699,13 +2825,13 @@ h5_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h5_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h5_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Y5
+	VBROADCASTSS alpha+72(FP), Y5
 	VMULPS       Y5, Y0, Y0
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
@@ -2713,10 +2839,10 @@ h5_partstep_one:
 	VMULPS       Y5, Y4, Y4
 
 h5_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h5_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Y5
+	VBROADCASTSS beta+76(FP), Y5
 	VMOVUPS.Z    (AX), K1, Y6
 	VFMADD231PS  Y5, Y6, Y0
 	VMOVUPS      Y0, K1, (AX)
@@ -2737,9 +2863,12 @@ h5_partwhole_scaled:
 	VFMADD231PS  Y5, Y6, Y4
 	VMOVUPS      Y4, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h5_parttile
 	VZEROUPPER
@@ -2756,16 +2885,19 @@ h5_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y4, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h5_parttile
 	VZEROUPPER
 	RET
 
 h6:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x08
 	JL   h6_part
 
@@ -2871,13 +3003,13 @@ h6_step_one:
 	JNZ          h6_step_one
 
 h6_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h6_whole_scaled
-	VBROADCASTSS alpha+64(FP), Y6
+	VBROADCASTSS alpha+72(FP), Y6
 	VMULPS       Y6, Y0, Y0
 	VMULPS       Y6, Y1, Y1
 	VMULPS       Y6, Y2, Y2
@@ -2886,10 +3018,10 @@ h6_step_end:
 	VMULPS       Y6, Y5, Y5
 
 h6_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h6_whole_fresh
-	VBROADCASTSS beta+68(FP), Y6
+	VBROADCASTSS beta+76(FP), Y6
 	VMOVUPS      (AX), Y7
 	VFMADD231PS  Y6, Y7, Y0
 	VMOVUPS      Y0, (AX)
@@ -2914,9 +3046,12 @@ h6_whole_scaled:
 	VFMADD231PS  Y6, Y7, Y5
 	VMOVUPS      Y5, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h6_tile
 	VZEROUPPER
@@ -2935,9 +3070,12 @@ h6_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y5, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h6_tile
 	VZEROUPPER
@@ -2980,13 +3118,13 @@ h6_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h6_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h6_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Y6
+	VBROADCASTSS alpha+72(FP), Y6
 	VMULPS       Y6, Y0, Y0
 	VMULPS       Y6, Y1, Y1
 	VMULPS       Y6, Y2, Y2
@@ -2995,10 +3133,10 @@ h6_partstep_one:
 	VMULPS       Y6, Y5, Y5
 
 h6_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h6_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Y6
+	VBROADCASTSS beta+76(FP), Y6
 	VMOVUPS.Z    (AX), K1, Y7
 	VFMADD231PS  Y6, Y7, Y0
 	VMOVUPS      Y0, K1, (AX)
@@ -3023,9 +3161,12 @@ h6_partwhole_scaled:
 	VFMADD231PS  Y6, Y7, Y5
 	VMOVUPS      Y5, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h6_parttile
 	VZEROUPPER
@@ -3044,16 +3185,19 @@ h6_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y5, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h6_parttile
 	VZEROUPPER
 	RET
 
 h7:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x08
 	JL   h7_part
 
@@ -3170,13 +3314,13 @@ h7_step_one:
 	JNZ          h7_step_one
 
 h7_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h7_whole_scaled
-	VBROADCASTSS alpha+64(FP), Y7
+	VBROADCASTSS alpha+72(FP), Y7
 	VMULPS       Y7, Y0, Y0
 	VMULPS       Y7, Y1, Y1
 	VMULPS       Y7, Y2, Y2
@@ -3186,10 +3330,10 @@ h7_step_end:
 	VMULPS       Y7, Y6, Y6
 
 h7_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h7_whole_fresh
-	VBROADCASTSS beta+68(FP), Y7
+	VBROADCASTSS beta+76(FP), Y7
 	VMOVUPS      (AX), Y8
 	VFMADD231PS  Y7, Y8, Y0
 	VMOVUPS      Y0, (AX)
@@ -3218,9 +3362,12 @@ h7_whole_scaled:
 	VFMADD231PS  Y7, Y8, Y6
 	VMOVUPS      Y6, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h7_tile
 	VZEROUPPER
@@ -3241,9 +3388,12 @@ h7_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y6, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h7_tile
 	VZEROUPPER
@@ -3289,13 +3439,13 @@ h7_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h7_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h7_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Y7
+	VBROADCASTSS alpha+72(FP), Y7
 	VMULPS       Y7, Y0, Y0
 	VMULPS       Y7, Y1, Y1
 	VMULPS       Y7, Y2, Y2
@@ -3305,10 +3455,10 @@ h7_partstep_one:
 	VMULPS       Y7, Y6, Y6
 
 h7_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h7_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Y7
+	VBROADCASTSS beta+76(FP), Y7
 	VMOVUPS.Z    (AX), K1, Y8
 	VFMADD231PS  Y7, Y8, Y0
 	VMOVUPS      Y0, K1, (AX)
@@ -3337,9 +3487,12 @@ h7_partwhole_scaled:
 	VFMADD231PS  Y7, Y8, Y6
 	VMOVUPS      Y6, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h7_parttile
 	VZEROUPPER
@@ -3360,16 +3513,19 @@ h7_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y6, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h7_parttile
 	VZEROUPPER
 	RET
 
 h8:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x08
 	JL   h8_part
 
@@ -3497,13 +3653,13 @@ h8_step_one:
 	JNZ          h8_step_one
 
 h8_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h8_whole_scaled
-	VBROADCASTSS alpha+64(FP), Y8
+	VBROADCASTSS alpha+72(FP), Y8
 	VMULPS       Y8, Y0, Y0
 	VMULPS       Y8, Y1, Y1
 	VMULPS       Y8, Y2, Y2
@@ -3514,10 +3670,10 @@ h8_step_end:
 	VMULPS       Y8, Y7, Y7
 
 h8_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h8_whole_fresh
-	VBROADCASTSS beta+68(FP), Y8
+	VBROADCASTSS beta+76(FP), Y8
 	VMOVUPS      (AX), Y9
 	VFMADD231PS  Y8, Y9, Y0
 	VMOVUPS      Y0, (AX)
@@ -3550,9 +3706,12 @@ h8_whole_scaled:
 	VFMADD231PS  Y8, Y9, Y7
 	VMOVUPS      Y7, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h8_tile
 	VZEROUPPER
@@ -3575,9 +3734,12 @@ h8_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y7, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h8_tile
 	VZEROUPPER
@@ -3626,13 +3788,13 @@ h8_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h8_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h8_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Y8
+	VBROADCASTSS alpha+72(FP), Y8
 	VMULPS       Y8, Y0, Y0
 	VMULPS       Y8, Y1, Y1
 	VMULPS       Y8, Y2, Y2
@@ -3643,10 +3805,10 @@ h8_partstep_one:
 	VMULPS       Y8, Y7, Y7
 
 h8_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h8_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Y8
+	VBROADCASTSS beta+76(FP), Y8
 	VMOVUPS.Z    (AX), K1, Y9
 	VFMADD231PS  Y8, Y9, Y0
 	VMOVUPS      Y0, K1, (AX)
@@ -3679,9 +3841,12 @@ h8_partwhole_scaled:
 	VFMADD231PS  Y8, Y9, Y7
 	VMOVUPS      Y7, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h8_parttile
 	VZEROUPPER
@@ -3704,16 +3869,19 @@ h8_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y7, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h8_parttile
 	VZEROUPPER
 	RET
 
 h9:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x08
 	JL   h9_part
 
@@ -3852,13 +4020,13 @@ h9_step_one:
 	JNZ          h9_step_one
 
 h9_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h9_whole_scaled
-	VBROADCASTSS alpha+64(FP), Y9
+	VBROADCASTSS alpha+72(FP), Y9
 	VMULPS       Y9, Y0, Y0
 	VMULPS       Y9, Y1, Y1
 	VMULPS       Y9, Y2, Y2
@@ -3870,10 +4038,10 @@ h9_step_end:
 	VMULPS       Y9, Y8, Y8
 
 h9_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h9_whole_fresh
-	VBROADCASTSS beta+68(FP), Y9
+	VBROADCASTSS beta+76(FP), Y9
 	VMOVUPS      (AX), Y10
 	VFMADD231PS  Y9, Y10, Y0
 	VMOVUPS      Y0, (AX)
@@ -3910,9 +4078,12 @@ h9_whole_scaled:
 	VFMADD231PS  Y9, Y10, Y8
 	VMOVUPS      Y8, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h9_tile
 	VZEROUPPER
@@ -3937,9 +4108,12 @@ h9_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y8, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h9_tile
 	VZEROUPPER
@@ -3991,13 +4165,13 @@ h9_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h9_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h9_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Y9
+	VBROADCASTSS alpha+72(FP), Y9
 	VMULPS       Y9, Y0, Y0
 	VMULPS       Y9, Y1, Y1
 	VMULPS       Y9, Y2, Y2
@@ -4009,10 +4183,10 @@ h9_partstep_one:
 	VMULPS       Y9, Y8, Y8
 
 h9_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h9_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Y9
+	VBROADCASTSS beta+76(FP), Y9
 	VMOVUPS.Z    (AX), K1, Y10
 	VFMADD231PS  Y9, Y10, Y0
 	VMOVUPS      Y0, K1, (AX)
@@ -4049,9 +4223,12 @@ h9_partwhole_scaled:
 	VFMADD231PS  Y9, Y10, Y8
 	VMOVUPS      Y8, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h9_parttile
 	VZEROUPPER
@@ -4076,16 +4253,19 @@ h9_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y8, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h9_parttile
 	VZEROUPPER
 	RET
 
 h10:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x08
 	JL   h10_part
 
@@ -4235,13 +4415,13 @@ h10_step_one:
 	JNZ          h10_step_one
 
 h10_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h10_whole_scaled
-	VBROADCASTSS alpha+64(FP), Y10
+	VBROADCASTSS alpha+72(FP), Y10
 	VMULPS       Y10, Y0, Y0
 	VMULPS       Y10, Y1, Y1
 	VMULPS       Y10, Y2, Y2
@@ -4254,10 +4434,10 @@ h10_step_end:
 	VMULPS       Y10, Y9, Y9
 
 h10_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h10_whole_fresh
-	VBROADCASTSS beta+68(FP), Y10
+	VBROADCASTSS beta+76(FP), Y10
 	VMOVUPS      (AX), Y11
 	VFMADD231PS  Y10, Y11, Y0
 	VMOVUPS      Y0, (AX)
@@ -4298,9 +4478,12 @@ h10_whole_scaled:
 	VFMADD231PS  Y10, Y11, Y9
 	VMOVUPS      Y9, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h10_tile
 	VZEROUPPER
@@ -4327,9 +4510,12 @@ h10_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y9, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h10_tile
 	VZEROUPPER
@@ -4384,13 +4570,13 @@ h10_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h10_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h10_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Y10
+	VBROADCASTSS alpha+72(FP), Y10
 	VMULPS       Y10, Y0, Y0
 	VMULPS       Y10, Y1, Y1
 	VMULPS       Y10, Y2, Y2
@@ -4403,10 +4589,10 @@ h10_partstep_one:
 	VMULPS       Y10, Y9, Y9
 
 h10_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h10_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Y10
+	VBROADCASTSS beta+76(FP), Y10
 	VMOVUPS.Z    (AX), K1, Y11
 	VFMADD231PS  Y10, Y11, Y0
 	VMOVUPS      Y0, K1, (AX)
@@ -4447,9 +4633,12 @@ h10_partwhole_scaled:
 	VFMADD231PS  Y10, Y11, Y9
 	VMOVUPS      Y9, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h10_parttile
 	VZEROUPPER
@@ -4476,16 +4665,19 @@ h10_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y9, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h10_parttile
 	VZEROUPPER
 	RET
 
 h11:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x08
 	JL   h11_part
 
@@ -4646,13 +4838,13 @@ h11_step_one:
 	JNZ          h11_step_one
 
 h11_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h11_whole_scaled
-	VBROADCASTSS alpha+64(FP), Y11
+	VBROADCASTSS alpha+72(FP), Y11
 	VMULPS       Y11, Y0, Y0
 	VMULPS       Y11, Y1, Y1
 	VMULPS       Y11, Y2, Y2
@@ -4666,10 +4858,10 @@ h11_step_end:
 	VMULPS       Y11, Y10, Y10
 
 h11_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h11_whole_fresh
-	VBROADCASTSS beta+68(FP), Y11
+	VBROADCASTSS beta+76(FP), Y11
 	VMOVUPS      (AX), Y12
 	VFMADD231PS  Y11, Y12, Y0
 	VMOVUPS      Y0, (AX)
@@ -4714,9 +4906,12 @@ h11_whole_scaled:
 	VFMADD231PS  Y11, Y12, Y10
 	VMOVUPS      Y10, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h11_tile
 	VZEROUPPER
@@ -4745,9 +4940,12 @@ h11_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y10, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h11_tile
 	VZEROUPPER
@@ -4805,13 +5003,13 @@ h11_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h11_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h11_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Y11
+	VBROADCASTSS alpha+72(FP), Y11
 	VMULPS       Y11, Y0, Y0
 	VMULPS       Y11, Y1, Y1
 	VMULPS       Y11, Y2, Y2
@@ -4825,10 +5023,10 @@ h11_partstep_one:
 	VMULPS       Y11, Y10, Y10
 
 h11_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h11_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Y11
+	VBROADCASTSS beta+76(FP), Y11
 	VMOVUPS.Z    (AX), K1, Y12
 	VFMADD231PS  Y11, Y12, Y0
 	VMOVUPS      Y0, K1, (AX)
@@ -4873,9 +5071,12 @@ h11_partwhole_scaled:
 	VFMADD231PS  Y11, Y12, Y10
 	VMOVUPS      Y10, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h11_parttile
 	VZEROUPPER
@@ -4904,16 +5105,19 @@ h11_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y10, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h11_parttile
 	VZEROUPPER
 	RET
 
 h12:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x08
 	JL   h12_part
 
@@ -5085,13 +5289,13 @@ h12_step_one:
 	JNZ          h12_step_one
 
 h12_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h12_whole_scaled
-	VBROADCASTSS alpha+64(FP), Y12
+	VBROADCASTSS alpha+72(FP), Y12
 	VMULPS       Y12, Y0, Y0
 	VMULPS       Y12, Y1, Y1
 	VMULPS       Y12, Y2, Y2
@@ -5106,10 +5310,10 @@ h12_step_end:
 	VMULPS       Y12, Y11, Y11
 
 h12_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h12_whole_fresh
-	VBROADCASTSS beta+68(FP), Y12
+	VBROADCASTSS beta+76(FP), Y12
 	VMOVUPS      (AX), Y13
 	VFMADD231PS  Y12, Y13, Y0
 	VMOVUPS      Y0, (AX)
@@ -5158,9 +5362,12 @@ h12_whole_scaled:
 	VFMADD231PS  Y12, Y13, Y11
 	VMOVUPS      Y11, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h12_tile
 	VZEROUPPER
@@ -5191,9 +5398,12 @@ h12_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y11, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h12_tile
 	VZEROUPPER
@@ -5254,13 +5464,13 @@ h12_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h12_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h12_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Y12
+	VBROADCASTSS alpha+72(FP), Y12
 	VMULPS       Y12, Y0, Y0
 	VMULPS       Y12, Y1, Y1
 	VMULPS       Y12, Y2, Y2
@@ -5275,10 +5485,10 @@ h12_partstep_one:
 	VMULPS       Y12, Y11, Y11
 
 h12_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h12_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Y12
+	VBROADCASTSS beta+76(FP), Y12
 	VMOVUPS.Z    (AX), K1, Y13
 	VFMADD231PS  Y12, Y13, Y0
 	VMOVUPS      Y0, K1, (AX)
@@ -5327,9 +5537,12 @@ h12_partwhole_scaled:
 	VFMADD231PS  Y12, Y13, Y11
 	VMOVUPS      Y11, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h12_parttile
 	VZEROUPPER
@@ -5360,17 +5573,20 @@ h12_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y11, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h12_parttile
 	VZEROUPPER
 	RET
 
-// func tile8RowsAVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+// func tile8RowsAVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, nextB int, alpha float32, beta float32, c *float32, strideC int, nextC int, cols int)
 // Requires: AVX, AVX512F, AVX512VL, BMI2, FMA3
-TEXT ·tile8RowsAVX512(SB), NOSPLIT, $0-96
+TEXT ·tile8RowsAVX512(SB), NOSPLIT, $0-112
 	MOVQ height+0(FP), AX
 	CMPQ AX, $0x0c
 	JEQ  h12
@@ -5394,7 +5610,7 @@ TEXT ·tile8RowsAVX512(SB), NOSPLIT, $0-96
 	JEQ  h3
 	CMPQ AX, $0x02
 	JEQ  h2
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x08
 	JL   h1_part
 
@@ -5443,27 +5659,30 @@ h1_step_one:
 	JNZ          h1_step_one
 
 h1_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h1_whole_scaled
-	VBROADCASTSS alpha+64(FP), Y1
+	VBROADCASTSS alpha+72(FP), Y1
 	VMULPS       Y1, Y0, Y0
 
 h1_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h1_whole_fresh
-	VBROADCASTSS beta+68(FP), Y1
+	VBROADCASTSS beta+76(FP), Y1
 	VMOVUPS      (AX), Y2
 	VFMADD231PS  Y1, Y2, Y0
 	VMOVUPS      Y0, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h1_tile
 	VZEROUPPER
@@ -5472,9 +5691,12 @@ h1_whole_scaled:
 h1_whole_fresh:
 	VMOVUPS Y0, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h1_tile
 	VZEROUPPER
@@ -5503,27 +5725,30 @@ h1_partstep_one:
 	ADDQ         $0x04, CX
 	DECQ         AX
 	JNZ          h1_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h1_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Y1
+	VBROADCASTSS alpha+72(FP), Y1
 	VMULPS       Y1, Y0, Y0
 
 h1_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h1_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Y1
+	VBROADCASTSS beta+76(FP), Y1
 	VMOVUPS.Z    (AX), K1, Y2
 	VFMADD231PS  Y1, Y2, Y0
 	VMOVUPS      Y0, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h1_parttile
 	VZEROUPPER
@@ -5532,16 +5757,19 @@ h1_partwhole_scaled:
 h1_partwhole_fresh:
 	VMOVUPS Y0, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h1_parttile
 	VZEROUPPER
 	RET
 
 h2:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x08
 	JL   h2_part
 
@@ -5601,21 +5829,21 @@ h2_step_one:
 	JNZ          h2_step_one
 
 h2_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h2_whole_scaled
-	VBROADCASTSS alpha+64(FP), Y2
+	VBROADCASTSS alpha+72(FP), Y2
 	VMULPS       Y2, Y0, Y0
 	VMULPS       Y2, Y1, Y1
 
 h2_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h2_whole_fresh
-	VBROADCASTSS beta+68(FP), Y2
+	VBROADCASTSS beta+76(FP), Y2
 	VMOVUPS      (AX), Y3
 	VFMADD231PS  Y2, Y3, Y0
 	VMOVUPS      Y0, (AX)
@@ -5624,9 +5852,12 @@ h2_whole_scaled:
 	VFMADD231PS  Y2, Y3, Y1
 	VMOVUPS      Y1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h2_tile
 	VZEROUPPER
@@ -5637,9 +5868,12 @@ h2_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h2_tile
 	VZEROUPPER
@@ -5671,21 +5905,21 @@ h2_partstep_one:
 	ADDQ         $0x04, CX
 	DECQ         DX
 	JNZ          h2_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h2_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Y2
+	VBROADCASTSS alpha+72(FP), Y2
 	VMULPS       Y2, Y0, Y0
 	VMULPS       Y2, Y1, Y1
 
 h2_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h2_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Y2
+	VBROADCASTSS beta+76(FP), Y2
 	VMOVUPS.Z    (AX), K1, Y3
 	VFMADD231PS  Y2, Y3, Y0
 	VMOVUPS      Y0, K1, (AX)
@@ -5694,9 +5928,12 @@ h2_partwhole_scaled:
 	VFMADD231PS  Y2, Y3, Y1
 	VMOVUPS      Y1, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h2_parttile
 	VZEROUPPER
@@ -5707,16 +5944,19 @@ h2_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y1, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h2_parttile
 	VZEROUPPER
 	RET
 
 h3:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x08
 	JL   h3_part
 
@@ -5787,22 +6027,22 @@ h3_step_one:
 	JNZ          h3_step_one
 
 h3_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h3_whole_scaled
-	VBROADCASTSS alpha+64(FP), Y3
+	VBROADCASTSS alpha+72(FP), Y3
 	VMULPS       Y3, Y0, Y0
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
 
 h3_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h3_whole_fresh
-	VBROADCASTSS beta+68(FP), Y3
+	VBROADCASTSS beta+76(FP), Y3
 	VMOVUPS      (AX), Y4
 	VFMADD231PS  Y3, Y4, Y0
 	VMOVUPS      Y0, (AX)
@@ -5815,9 +6055,12 @@ h3_whole_scaled:
 	VFMADD231PS  Y3, Y4, Y2
 	VMOVUPS      Y2, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h3_tile
 	VZEROUPPER
@@ -5830,9 +6073,12 @@ h3_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y2, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h3_tile
 	VZEROUPPER
@@ -5867,22 +6113,22 @@ h3_partstep_one:
 	ADDQ         $0x04, CX
 	DECQ         DX
 	JNZ          h3_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h3_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Y3
+	VBROADCASTSS alpha+72(FP), Y3
 	VMULPS       Y3, Y0, Y0
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
 
 h3_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h3_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Y3
+	VBROADCASTSS beta+76(FP), Y3
 	VMOVUPS.Z    (AX), K1, Y4
 	VFMADD231PS  Y3, Y4, Y0
 	VMOVUPS      Y0, K1, (AX)
@@ -5895,9 +6141,12 @@ h3_partwhole_scaled:
 	VFMADD231PS  Y3, Y4, Y2
 	VMOVUPS      Y2, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h3_parttile
 	VZEROUPPER
@@ -5910,16 +6159,19 @@ h3_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y2, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h3_parttile
 	VZEROUPPER
 	RET
 
 h4:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x08
 	JL   h4_part
 
@@ -6004,23 +6256,23 @@ h4_step_one:
 	JNZ          h4_step_one
 
 h4_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h4_whole_scaled
-	VBROADCASTSS alpha+64(FP), Y4
+	VBROADCASTSS alpha+72(FP), Y4
 	VMULPS       Y4, Y0, Y0
 	VMULPS       Y4, Y1, Y1
 	VMULPS       Y4, Y2, Y2
 	VMULPS       Y4, Y3, Y3
 
 h4_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h4_whole_fresh
-	VBROADCASTSS beta+68(FP), Y4
+	VBROADCASTSS beta+76(FP), Y4
 	VMOVUPS      (AX), Y5
 	VFMADD231PS  Y4, Y5, Y0
 	VMOVUPS      Y0, (AX)
@@ -6037,9 +6289,12 @@ h4_whole_scaled:
 	VFMADD231PS  Y4, Y5, Y3
 	VMOVUPS      Y3, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h4_tile
 	VZEROUPPER
@@ -6054,9 +6309,12 @@ h4_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y3, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h4_tile
 	VZEROUPPER
@@ -6096,23 +6354,23 @@ h4_partstep_one:
 	ADDQ         $0x04, DX
 	DECQ         BX
 	JNZ          h4_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h4_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Y4
+	VBROADCASTSS alpha+72(FP), Y4
 	VMULPS       Y4, Y0, Y0
 	VMULPS       Y4, Y1, Y1
 	VMULPS       Y4, Y2, Y2
 	VMULPS       Y4, Y3, Y3
 
 h4_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h4_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Y4
+	VBROADCASTSS beta+76(FP), Y4
 	VMOVUPS.Z    (AX), K1, Y5
 	VFMADD231PS  Y4, Y5, Y0
 	VMOVUPS      Y0, K1, (AX)
@@ -6129,9 +6387,12 @@ h4_partwhole_scaled:
 	VFMADD231PS  Y4, Y5, Y3
 	VMOVUPS      Y3, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h4_parttile
 	VZEROUPPER
@@ -6146,16 +6407,19 @@ h4_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y3, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h4_parttile
 	VZEROUPPER
 	RET
 
 h5:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x08
 	JL   h5_part
 
@@ -6251,13 +6515,13 @@ h5_step_one:
 	JNZ          h5_step_one
 
 h5_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h5_whole_scaled
-	VBROADCASTSS alpha+64(FP), Y5
+	VBROADCASTSS alpha+72(FP), Y5
 	VMULPS       Y5, Y0, Y0
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
@@ -6265,10 +6529,10 @@ h5_step_end:
 	VMULPS       Y5, Y4, Y4
 
 h5_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h5_whole_fresh
-	VBROADCASTSS beta+68(FP), Y5
+	VBROADCASTSS beta+76(FP), Y5
 	VMOVUPS      (AX), Y6
 	VFMADD231PS  Y5, Y6, Y0
 	VMOVUPS      Y0, (AX)
@@ -6289,9 +6553,12 @@ h5_whole_scaled:
 	VFMADD231PS  Y5, Y6, Y4
 	VMOVUPS      Y4, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h5_tile
 	VZEROUPPER
@@ -6308,9 +6575,12 @@ h5_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y4, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h5_tile
 	VZEROUPPER
@@ -6353,13 +6623,13 @@ h5_partstep_one:
 	ADDQ         $0x04, DX
 	DECQ         BX
 	JNZ          h5_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h5_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Y5
+	VBROADCASTSS alpha+72(FP), Y5
 	VMULPS       Y5, Y0, Y0
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
@@ -6367,10 +6637,10 @@ h5_partstep_one:
 	VMULPS       Y5, Y4, Y4
 
 h5_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h5_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Y5
+	VBROADCASTSS beta+76(FP), Y5
 	VMOVUPS.Z    (AX), K1, Y6
 	VFMADD231PS  Y5, Y6, Y0
 	VMOVUPS      Y0, K1, (AX)
@@ -6391,9 +6661,12 @@ h5_partwhole_scaled:
 	VFMADD231PS  Y5, Y6, Y4
 	VMOVUPS      Y4, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h5_parttile
 	VZEROUPPER
@@ -6410,16 +6683,19 @@ h5_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y4, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h5_parttile
 	VZEROUPPER
 	RET
 
 h6:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x08
 	JL   h6_part
 
@@ -6526,13 +6802,13 @@ h6_step_one:
 	JNZ          h6_step_one
 
 h6_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h6_whole_scaled
-	VBROADCASTSS alpha+64(FP), Y6
+	VBROADCASTSS alpha+72(FP), Y6
 	VMULPS       Y6, Y0, Y0
 	VMULPS       Y6, Y1, Y1
 	VMULPS       Y6, Y2, Y2
@@ -6541,10 +6817,10 @@ h6_step_end:
 	VMULPS       Y6, Y5, Y5
 
 h6_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h6_whole_fresh
-	VBROADCASTSS beta+68(FP), Y6
+	VBROADCASTSS beta+76(FP), Y6
 	VMOVUPS      (AX), Y7
 	VFMADD231PS  Y6, Y7, Y0
 	VMOVUPS      Y0, (AX)
@@ -6569,9 +6845,12 @@ h6_whole_scaled:
 	VFMADD231PS  Y6, Y7, Y5
 	VMOVUPS      Y5, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h6_tile
 	VZEROUPPER
@@ -6590,9 +6869,12 @@ h6_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y5, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h6_tile
 	VZEROUPPER
@@ -6638,13 +6920,13 @@ h6_partstep_one:
 	ADDQ         $0x04, DX
 	DECQ         BX
 	JNZ          h6_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h6_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Y6
+	VBROADCASTSS alpha+72(FP), Y6
 	VMULPS       Y6, Y0, Y0
 	VMULPS       Y6, Y1, Y1
 	VMULPS       Y6, Y2, Y2
@@ -6653,10 +6935,10 @@ h6_partstep_one:
 	VMULPS       Y6, Y5, Y5
 
 h6_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h6_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Y6
+	VBROADCASTSS beta+76(FP), Y6
 	VMOVUPS.Z    (AX), K1, Y7
 	VFMADD231PS  Y6, Y7, Y0
 	VMOVUPS      Y0, K1, (AX)
@@ -6681,9 +6963,12 @@ h6_partwhole_scaled:
 	VFMADD231PS  Y6, Y7, Y5
 	VMOVUPS      Y5, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h6_parttile
 	VZEROUPPER
@@ -6702,16 +6987,19 @@ h6_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y5, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h6_parttile
 	VZEROUPPER
 	RET
 
 h7:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x08
 	JL   h7_part
 
@@ -6832,13 +7120,13 @@ h7_step_one:
 	JNZ          h7_step_one
 
 h7_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h7_whole_scaled
-	VBROADCASTSS alpha+64(FP), Y7
+	VBROADCASTSS alpha+72(FP), Y7
 	VMULPS       Y7, Y0, Y0
 	VMULPS       Y7, Y1, Y1
 	VMULPS       Y7, Y2, Y2
@@ -6848,10 +7136,10 @@ h7_step_end:
 	VMULPS       Y7, Y6, Y6
 
 h7_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h7_whole_fresh
-	VBROADCASTSS beta+68(FP), Y7
+	VBROADCASTSS beta+76(FP), Y7
 	VMOVUPS      (AX), Y8
 	VFMADD231PS  Y7, Y8, Y0
 	VMOVUPS      Y0, (AX)
@@ -6880,9 +7168,12 @@ h7_whole_scaled:
 	VFMADD231PS  Y7, Y8, Y6
 	VMOVUPS      Y6, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h7_tile
 	VZEROUPPER
@@ -6903,9 +7194,12 @@ h7_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y6, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h7_tile
 	VZEROUPPER
@@ -6956,13 +7250,13 @@ h7_partstep_one:
 	ADDQ         $0x04, DX
 	DECQ         SI
 	JNZ          h7_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h7_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Y7
+	VBROADCASTSS alpha+72(FP), Y7
 	VMULPS       Y7, Y0, Y0
 	VMULPS       Y7, Y1, Y1
 	VMULPS       Y7, Y2, Y2
@@ -6972,10 +7266,10 @@ h7_partstep_one:
 	VMULPS       Y7, Y6, Y6
 
 h7_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h7_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Y7
+	VBROADCASTSS beta+76(FP), Y7
 	VMOVUPS.Z    (AX), K1, Y8
 	VFMADD231PS  Y7, Y8, Y0
 	VMOVUPS      Y0, K1, (AX)
@@ -7004,9 +7298,12 @@ h7_partwhole_scaled:
 	VFMADD231PS  Y7, Y8, Y6
 	VMOVUPS      Y6, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h7_parttile
 	VZEROUPPER
@@ -7027,16 +7324,19 @@ h7_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y6, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h7_parttile
 	VZEROUPPER
 	RET
 
 h8:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x08
 	JL   h8_part
 
@@ -7168,13 +7468,13 @@ h8_step_one:
 	JNZ          h8_step_one
 
 h8_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h8_whole_scaled
-	VBROADCASTSS alpha+64(FP), Y8
+	VBROADCASTSS alpha+72(FP), Y8
 	VMULPS       Y8, Y0, Y0
 	VMULPS       Y8, Y1, Y1
 	VMULPS       Y8, Y2, Y2
@@ -7185,10 +7485,10 @@ h8_step_end:
 	VMULPS       Y8, Y7, Y7
 
 h8_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h8_whole_fresh
-	VBROADCASTSS beta+68(FP), Y8
+	VBROADCASTSS beta+76(FP), Y8
 	VMOVUPS      (AX), Y9
 	VFMADD231PS  Y8, Y9, Y0
 	VMOVUPS      Y0, (AX)
@@ -7221,9 +7521,12 @@ h8_whole_scaled:
 	VFMADD231PS  Y8, Y9, Y7
 	VMOVUPS      Y7, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h8_tile
 	VZEROUPPER
@@ -7246,9 +7549,12 @@ h8_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y7, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h8_tile
 	VZEROUPPER
@@ -7302,13 +7608,13 @@ h8_partstep_one:
 	ADDQ         $0x04, DX
 	DECQ         SI
 	JNZ          h8_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h8_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Y8
+	VBROADCASTSS alpha+72(FP), Y8
 	VMULPS       Y8, Y0, Y0
 	VMULPS       Y8, Y1, Y1
 	VMULPS       Y8, Y2, Y2
@@ -7319,10 +7625,10 @@ h8_partstep_one:
 	VMULPS       Y8, Y7, Y7
 
 h8_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h8_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Y8
+	VBROADCASTSS beta+76(FP), Y8
 	VMOVUPS.Z    (AX), K1, Y9
 	VFMADD231PS  Y8, Y9, Y0
 	VMOVUPS      Y0, K1, (AX)
@@ -7355,9 +7661,12 @@ h8_partwhole_scaled:
 	VFMADD231PS  Y8, Y9, Y7
 	VMOVUPS      Y7, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h8_parttile
 	VZEROUPPER
@@ -7380,16 +7689,19 @@ h8_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y7, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h8_parttile
 	VZEROUPPER
 	RET
 
 h9:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x08
 	JL   h9_part
 
@@ -7532,13 +7844,13 @@ h9_step_one:
 	JNZ          h9_step_one
 
 h9_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h9_whole_scaled
-	VBROADCASTSS alpha+64(FP), Y9
+	VBROADCASTSS alpha+72(FP), Y9
 	VMULPS       Y9, Y0, Y0
 	VMULPS       Y9, Y1, Y1
 	VMULPS       Y9, Y2, Y2
@@ -7550,10 +7862,10 @@ h9_step_end:
 	VMULPS       Y9, Y8, Y8
 
 h9_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h9_whole_fresh
-	VBROADCASTSS beta+68(FP), Y9
+	VBROADCASTSS beta+76(FP), Y9
 	VMOVUPS      (AX), Y10
 	VFMADD231PS  Y9, Y10, Y0
 	VMOVUPS      Y0, (AX)
@@ -7590,9 +7902,12 @@ h9_whole_scaled:
 	VFMADD231PS  Y9, Y10, Y8
 	VMOVUPS      Y8, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h9_tile
 	VZEROUPPER
@@ -7617,9 +7932,12 @@ h9_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y8, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h9_tile
 	VZEROUPPER
@@ -7676,13 +7994,13 @@ h9_partstep_one:
 	ADDQ         $0x04, DX
 	DECQ         SI
 	JNZ          h9_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h9_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Y9
+	VBROADCASTSS alpha+72(FP), Y9
 	VMULPS       Y9, Y0, Y0
 	VMULPS       Y9, Y1, Y1
 	VMULPS       Y9, Y2, Y2
@@ -7694,10 +8012,10 @@ h9_partstep_one:
 	VMULPS       Y9, Y8, Y8
 
 h9_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h9_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Y9
+	VBROADCASTSS beta+76(FP), Y9
 	VMOVUPS.Z    (AX), K1, Y10
 	VFMADD231PS  Y9, Y10, Y0
 	VMOVUPS      Y0, K1, (AX)
@@ -7734,9 +8052,12 @@ h9_partwhole_scaled:
 	VFMADD231PS  Y9, Y10, Y8
 	VMOVUPS      Y8, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h9_parttile
 	VZEROUPPER
@@ -7761,16 +8082,19 @@ h9_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y8, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h9_parttile
 	VZEROUPPER
 	RET
 
 h10:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x08
 	JL   h10_part
 
@@ -7927,13 +8251,13 @@ h10_step_one:
 	JNZ          h10_step_one
 
 h10_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h10_whole_scaled
-	VBROADCASTSS alpha+64(FP), Y10
+	VBROADCASTSS alpha+72(FP), Y10
 	VMULPS       Y10, Y0, Y0
 	VMULPS       Y10, Y1, Y1
 	VMULPS       Y10, Y2, Y2
@@ -7946,10 +8270,10 @@ h10_step_end:
 	VMULPS       Y10, Y9, Y9
 
 h10_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h10_whole_fresh
-	VBROADCASTSS beta+68(FP), Y10
+	VBROADCASTSS beta+76(FP), Y10
 	VMOVUPS      (AX), Y11
 	VFMADD231PS  Y10, Y11, Y0
 	VMOVUPS      Y0, (AX)
@@ -7990,9 +8314,12 @@ h10_whole_scaled:
 	VFMADD231PS  Y10, Y11, Y9
 	VMOVUPS      Y9, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h10_tile
 	VZEROUPPER
@@ -8019,9 +8346,12 @@ h10_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y9, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h10_tile
 	VZEROUPPER
@@ -8083,13 +8413,13 @@ h10_partstep_one:
 	ADDQ         $0x04, DX
 	DECQ         DI
 	JNZ          h10_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h10_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Y10
+	VBROADCASTSS alpha+72(FP), Y10
 	VMULPS       Y10, Y0, Y0
 	VMULPS       Y10, Y1, Y1
 	VMULPS       Y10, Y2, Y2
@@ -8102,10 +8432,10 @@ h10_partstep_one:
 	VMULPS       Y10, Y9, Y9
 
 h10_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h10_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Y10
+	VBROADCASTSS beta+76(FP), Y10
 	VMOVUPS.Z    (AX), K1, Y11
 	VFMADD231PS  Y10, Y11, Y0
 	VMOVUPS      Y0, K1, (AX)
@@ -8146,9 +8476,12 @@ h10_partwhole_scaled:
 	VFMADD231PS  Y10, Y11, Y9
 	VMOVUPS      Y9, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h10_parttile
 	VZEROUPPER
@@ -8175,16 +8508,19 @@ h10_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y9, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h10_parttile
 	VZEROUPPER
 	RET
 
 h11:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x08
 	JL   h11_part
 
@@ -8352,13 +8688,13 @@ h11_step_one:
 	JNZ          h11_step_one
 
 h11_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h11_whole_scaled
-	VBROADCASTSS alpha+64(FP), Y11
+	VBROADCASTSS alpha+72(FP), Y11
 	VMULPS       Y11, Y0, Y0
 	VMULPS       Y11, Y1, Y1
 	VMULPS       Y11, Y2, Y2
@@ -8372,10 +8708,10 @@ h11_step_end:
 	VMULPS       Y11, Y10, Y10
 
 h11_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h11_whole_fresh
-	VBROADCASTSS beta+68(FP), Y11
+	VBROADCASTSS beta+76(FP), Y11
 	VMOVUPS      (AX), Y12
 	VFMADD231PS  Y11, Y12, Y0
 	VMOVUPS      Y0, (AX)
@@ -8420,9 +8756,12 @@ h11_whole_scaled:
 	VFMADD231PS  Y11, Y12, Y10
 	VMOVUPS      Y10, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h11_tile
 	VZEROUPPER
@@ -8451,9 +8790,12 @@ h11_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y10, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h11_tile
 	VZEROUPPER
@@ -8518,13 +8860,13 @@ h11_partstep_one:
 	ADDQ         $0x04, DX
 	DECQ         DI
 	JNZ          h11_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h11_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Y11
+	VBROADCASTSS alpha+72(FP), Y11
 	VMULPS       Y11, Y0, Y0
 	VMULPS       Y11, Y1, Y1
 	VMULPS       Y11, Y2, Y2
@@ -8538,10 +8880,10 @@ h11_partstep_one:
 	VMULPS       Y11, Y10, Y10
 
 h11_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h11_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Y11
+	VBROADCASTSS beta+76(FP), Y11
 	VMOVUPS.Z    (AX), K1, Y12
 	VFMADD231PS  Y11, Y12, Y0
 	VMOVUPS      Y0, K1, (AX)
@@ -8586,9 +8928,12 @@ h11_partwhole_scaled:
 	VFMADD231PS  Y11, Y12, Y10
 	VMOVUPS      Y10, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h11_parttile
 	VZEROUPPER
@@ -8617,16 +8962,19 @@ h11_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y10, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h11_parttile
 	VZEROUPPER
 	RET
 
 h12:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x08
 	JL   h12_part
 
@@ -8805,13 +9153,13 @@ h12_step_one:
 	JNZ          h12_step_one
 
 h12_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h12_whole_scaled
-	VBROADCASTSS alpha+64(FP), Y12
+	VBROADCASTSS alpha+72(FP), Y12
 	VMULPS       Y12, Y0, Y0
 	VMULPS       Y12, Y1, Y1
 	VMULPS       Y12, Y2, Y2
@@ -8826,10 +9174,10 @@ h12_step_end:
 	VMULPS       Y12, Y11, Y11
 
 h12_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h12_whole_fresh
-	VBROADCASTSS beta+68(FP), Y12
+	VBROADCASTSS beta+76(FP), Y12
 	VMOVUPS      (AX), Y13
 	VFMADD231PS  Y12, Y13, Y0
 	VMOVUPS      Y0, (AX)
@@ -8878,9 +9226,12 @@ h12_whole_scaled:
 	VFMADD231PS  Y12, Y13, Y11
 	VMOVUPS      Y11, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h12_tile
 	VZEROUPPER
@@ -8911,9 +9262,12 @@ h12_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y11, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h12_tile
 	VZEROUPPER
@@ -8981,13 +9335,13 @@ h12_partstep_one:
 	ADDQ         $0x04, DX
 	DECQ         DI
 	JNZ          h12_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h12_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Y12
+	VBROADCASTSS alpha+72(FP), Y12
 	VMULPS       Y12, Y0, Y0
 	VMULPS       Y12, Y1, Y1
 	VMULPS       Y12, Y2, Y2
@@ -9002,10 +9356,10 @@ h12_partstep_one:
 	VMULPS       Y12, Y11, Y11
 
 h12_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h12_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Y12
+	VBROADCASTSS beta+76(FP), Y12
 	VMOVUPS.Z    (AX), K1, Y13
 	VFMADD231PS  Y12, Y13, Y0
 	VMOVUPS      Y0, K1, (AX)
@@ -9054,9 +9408,12 @@ h12_partwhole_scaled:
 	VFMADD231PS  Y12, Y13, Y11
 	VMOVUPS      Y11, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h12_parttile
 	VZEROUPPER
@@ -9087,17 +9444,20 @@ h12_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Y11, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h12_parttile
 	VZEROUPPER
 	RET
 
-// func tile16AVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+// func tile16AVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, nextB int, alpha float32, beta float32, c *float32, strideC int, nextC int, cols int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·tile16AVX512(SB), NOSPLIT, $0-96
+TEXT ·tile16AVX512(SB), NOSPLIT, $0-112
 	MOVQ height+0(FP), AX
 	CMPQ AX, $0x0c
 	JEQ  h12
@@ -9121,7 +9481,7 @@ TEXT ·tile16AVX512(SB), NOSPLIT, $0-96
 	JEQ  h3
 	CMPQ AX, $0x02
 	JEQ  h2
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x10
 	JL   h1_part
 
@@ -9172,27 +9532,30 @@ h1_step_one:
 	JNZ          h1_step_one
 
 h1_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h1_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z1
+	VBROADCASTSS alpha+72(FP), Z1
 	VMULPS       Z1, Z0, Z0
 
 h1_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h1_whole_fresh
-	VBROADCASTSS beta+68(FP), Z1
+	VBROADCASTSS beta+76(FP), Z1
 	VMOVUPS      (AX), Z2
 	VFMADD231PS  Z1, Z2, Z0
 	VMOVUPS      Z0, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h1_tile
 	VZEROUPPER
@@ -9201,9 +9564,12 @@ h1_whole_scaled:
 h1_whole_fresh:
 	VMOVUPS Z0, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h1_tile
 	VZEROUPPER
@@ -9231,27 +9597,30 @@ h1_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h1_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h1_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z1
+	VBROADCASTSS alpha+72(FP), Z1
 	VMULPS       Z1, Z0, Z0
 
 h1_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h1_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z1
+	VBROADCASTSS beta+76(FP), Z1
 	VMOVUPS.Z    (AX), K1, Z2
 	VFMADD231PS  Z1, Z2, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h1_parttile
 	VZEROUPPER
@@ -9260,16 +9629,19 @@ h1_partwhole_scaled:
 h1_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h1_parttile
 	VZEROUPPER
 	RET
 
 h2:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x10
 	JL   h2_part
 
@@ -9331,21 +9703,21 @@ h2_step_one:
 	JNZ          h2_step_one
 
 h2_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h2_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z2
+	VBROADCASTSS alpha+72(FP), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
 h2_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h2_whole_fresh
-	VBROADCASTSS beta+68(FP), Z2
+	VBROADCASTSS beta+76(FP), Z2
 	VMOVUPS      (AX), Z3
 	VFMADD231PS  Z2, Z3, Z0
 	VMOVUPS      Z0, (AX)
@@ -9354,9 +9726,12 @@ h2_whole_scaled:
 	VFMADD231PS  Z2, Z3, Z1
 	VMOVUPS      Z1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h2_tile
 	VZEROUPPER
@@ -9367,9 +9742,12 @@ h2_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h2_tile
 	VZEROUPPER
@@ -9400,21 +9778,21 @@ h2_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h2_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h2_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z2
+	VBROADCASTSS alpha+72(FP), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
 h2_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h2_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z2
+	VBROADCASTSS beta+76(FP), Z2
 	VMOVUPS.Z    (AX), K1, Z3
 	VFMADD231PS  Z2, Z3, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -9423,9 +9801,12 @@ h2_partwhole_scaled:
 	VFMADD231PS  Z2, Z3, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h2_parttile
 	VZEROUPPER
@@ -9436,16 +9817,19 @@ h2_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z1, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h2_parttile
 	VZEROUPPER
 	RET
 
 h3:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x10
 	JL   h3_part
 
@@ -9518,22 +9902,22 @@ h3_step_one:
 	JNZ          h3_step_one
 
 h3_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h3_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z3
+	VBROADCASTSS alpha+72(FP), Z3
 	VMULPS       Z3, Z0, Z0
 	VMULPS       Z3, Z1, Z1
 	VMULPS       Z3, Z2, Z2
 
 h3_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h3_whole_fresh
-	VBROADCASTSS beta+68(FP), Z3
+	VBROADCASTSS beta+76(FP), Z3
 	VMOVUPS      (AX), Z4
 	VFMADD231PS  Z3, Z4, Z0
 	VMOVUPS      Z0, (AX)
@@ -9546,9 +9930,12 @@ h3_whole_scaled:
 	VFMADD231PS  Z3, Z4, Z2
 	VMOVUPS      Z2, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h3_tile
 	VZEROUPPER
@@ -9561,9 +9948,12 @@ h3_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z2, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h3_tile
 	VZEROUPPER
@@ -9597,22 +9987,22 @@ h3_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h3_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h3_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z3
+	VBROADCASTSS alpha+72(FP), Z3
 	VMULPS       Z3, Z0, Z0
 	VMULPS       Z3, Z1, Z1
 	VMULPS       Z3, Z2, Z2
 
 h3_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h3_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z3
+	VBROADCASTSS beta+76(FP), Z3
 	VMOVUPS.Z    (AX), K1, Z4
 	VFMADD231PS  Z3, Z4, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -9625,9 +10015,12 @@ h3_partwhole_scaled:
 	VFMADD231PS  Z3, Z4, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h3_parttile
 	VZEROUPPER
@@ -9640,16 +10033,19 @@ h3_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z2, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h3_parttile
 	VZEROUPPER
 	RET
 
 h4:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x10
 	JL   h4_part
 
@@ -9733,23 +10129,23 @@ h4_step_one:
 	JNZ          h4_step_one
 
 h4_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h4_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z4
+	VBROADCASTSS alpha+72(FP), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
 h4_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h4_whole_fresh
-	VBROADCASTSS beta+68(FP), Z4
+	VBROADCASTSS beta+76(FP), Z4
 	VMOVUPS      (AX), Z5
 	VFMADD231PS  Z4, Z5, Z0
 	VMOVUPS      Z0, (AX)
@@ -9766,9 +10162,12 @@ h4_whole_scaled:
 	VFMADD231PS  Z4, Z5, Z3
 	VMOVUPS      Z3, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h4_tile
 	VZEROUPPER
@@ -9783,9 +10182,12 @@ h4_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z3, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h4_tile
 	VZEROUPPER
@@ -9822,23 +10224,23 @@ h4_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h4_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h4_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z4
+	VBROADCASTSS alpha+72(FP), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
 h4_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h4_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z4
+	VBROADCASTSS beta+76(FP), Z4
 	VMOVUPS.Z    (AX), K1, Z5
 	VFMADD231PS  Z4, Z5, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -9855,9 +10257,12 @@ h4_partwhole_scaled:
 	VFMADD231PS  Z4, Z5, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h4_parttile
 	VZEROUPPER
@@ -9872,16 +10277,19 @@ h4_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z3, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h4_parttile
 	VZEROUPPER
 	RET
 
 h5:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x10
 	JL   h5_part
 
@@ -9976,13 +10384,13 @@ h5_step_one:
 	JNZ          h5_step_one
 
 h5_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h5_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z5
+	VBROADCASTSS alpha+72(FP), Z5
 	VMULPS       Z5, Z0, Z0
 	VMULPS       Z5, Z1, Z1
 	VMULPS       Z5, Z2, Z2
@@ -9990,10 +10398,10 @@ h5_step_end:
 	VMULPS       Z5, Z4, Z4
 
 h5_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h5_whole_fresh
-	VBROADCASTSS beta+68(FP), Z5
+	VBROADCASTSS beta+76(FP), Z5
 	VMOVUPS      (AX), Z6
 	VFMADD231PS  Z5, Z6, Z0
 	VMOVUPS      Z0, (AX)
@@ -10014,9 +10422,12 @@ h5_whole_scaled:
 	VFMADD231PS  Z5, Z6, Z4
 	VMOVUPS      Z4, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h5_tile
 	VZEROUPPER
@@ -10033,9 +10444,12 @@ h5_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z4, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h5_tile
 	VZEROUPPER
@@ -10075,13 +10489,13 @@ h5_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h5_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h5_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z5
+	VBROADCASTSS alpha+72(FP), Z5
 	VMULPS       Z5, Z0, Z0
 	VMULPS       Z5, Z1, Z1
 	VMULPS       Z5, Z2, Z2
@@ -10089,10 +10503,10 @@ h5_partstep_one:
 	VMULPS       Z5, Z4, Z4
 
 h5_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h5_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z5
+	VBROADCASTSS beta+76(FP), Z5
 	VMOVUPS.Z    (AX), K1, Z6
 	VFMADD231PS  Z5, Z6, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -10113,9 +10527,12 @@ h5_partwhole_scaled:
 	VFMADD231PS  Z5, Z6, Z4
 	VMOVUPS      Z4, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h5_parttile
 	VZEROUPPER
@@ -10132,16 +10549,19 @@ h5_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z4, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h5_parttile
 	VZEROUPPER
 	RET
 
 h6:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x10
 	JL   h6_part
 
@@ -10247,13 +10667,13 @@ h6_step_one:
 	JNZ          h6_step_one
 
 h6_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h6_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z6
+	VBROADCASTSS alpha+72(FP), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
 	VMULPS       Z6, Z2, Z2
@@ -10262,10 +10682,10 @@ h6_step_end:
 	VMULPS       Z6, Z5, Z5
 
 h6_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h6_whole_fresh
-	VBROADCASTSS beta+68(FP), Z6
+	VBROADCASTSS beta+76(FP), Z6
 	VMOVUPS      (AX), Z7
 	VFMADD231PS  Z6, Z7, Z0
 	VMOVUPS      Z0, (AX)
@@ -10290,9 +10710,12 @@ h6_whole_scaled:
 	VFMADD231PS  Z6, Z7, Z5
 	VMOVUPS      Z5, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h6_tile
 	VZEROUPPER
@@ -10311,9 +10734,12 @@ h6_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z5, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h6_tile
 	VZEROUPPER
@@ -10356,13 +10782,13 @@ h6_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h6_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h6_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z6
+	VBROADCASTSS alpha+72(FP), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
 	VMULPS       Z6, Z2, Z2
@@ -10371,10 +10797,10 @@ h6_partstep_one:
 	VMULPS       Z6, Z5, Z5
 
 h6_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h6_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z6
+	VBROADCASTSS beta+76(FP), Z6
 	VMOVUPS.Z    (AX), K1, Z7
 	VFMADD231PS  Z6, Z7, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -10399,9 +10825,12 @@ h6_partwhole_scaled:
 	VFMADD231PS  Z6, Z7, Z5
 	VMOVUPS      Z5, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h6_parttile
 	VZEROUPPER
@@ -10420,16 +10849,19 @@ h6_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z5, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h6_parttile
 	VZEROUPPER
 	RET
 
 h7:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x10
 	JL   h7_part
 
@@ -10546,13 +10978,13 @@ h7_step_one:
 	JNZ          h7_step_one
 
 h7_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h7_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z7
+	VBROADCASTSS alpha+72(FP), Z7
 	VMULPS       Z7, Z0, Z0
 	VMULPS       Z7, Z1, Z1
 	VMULPS       Z7, Z2, Z2
@@ -10562,10 +10994,10 @@ h7_step_end:
 	VMULPS       Z7, Z6, Z6
 
 h7_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h7_whole_fresh
-	VBROADCASTSS beta+68(FP), Z7
+	VBROADCASTSS beta+76(FP), Z7
 	VMOVUPS      (AX), Z8
 	VFMADD231PS  Z7, Z8, Z0
 	VMOVUPS      Z0, (AX)
@@ -10594,9 +11026,12 @@ h7_whole_scaled:
 	VFMADD231PS  Z7, Z8, Z6
 	VMOVUPS      Z6, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h7_tile
 	VZEROUPPER
@@ -10617,9 +11052,12 @@ h7_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z6, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h7_tile
 	VZEROUPPER
@@ -10665,13 +11103,13 @@ h7_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h7_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h7_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z7
+	VBROADCASTSS alpha+72(FP), Z7
 	VMULPS       Z7, Z0, Z0
 	VMULPS       Z7, Z1, Z1
 	VMULPS       Z7, Z2, Z2
@@ -10681,10 +11119,10 @@ h7_partstep_one:
 	VMULPS       Z7, Z6, Z6
 
 h7_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h7_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z7
+	VBROADCASTSS beta+76(FP), Z7
 	VMOVUPS.Z    (AX), K1, Z8
 	VFMADD231PS  Z7, Z8, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -10713,9 +11151,12 @@ h7_partwhole_scaled:
 	VFMADD231PS  Z7, Z8, Z6
 	VMOVUPS      Z6, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h7_parttile
 	VZEROUPPER
@@ -10736,16 +11177,19 @@ h7_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z6, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h7_parttile
 	VZEROUPPER
 	RET
 
 h8:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x10
 	JL   h8_part
 
@@ -10873,13 +11317,13 @@ h8_step_one:
 	JNZ          h8_step_one
 
 h8_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h8_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z8
+	VBROADCASTSS alpha+72(FP), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
 	VMULPS       Z8, Z2, Z2
@@ -10890,10 +11334,10 @@ h8_step_end:
 	VMULPS       Z8, Z7, Z7
 
 h8_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h8_whole_fresh
-	VBROADCASTSS beta+68(FP), Z8
+	VBROADCASTSS beta+76(FP), Z8
 	VMOVUPS      (AX), Z9
 	VFMADD231PS  Z8, Z9, Z0
 	VMOVUPS      Z0, (AX)
@@ -10926,9 +11370,12 @@ h8_whole_scaled:
 	VFMADD231PS  Z8, Z9, Z7
 	VMOVUPS      Z7, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h8_tile
 	VZEROUPPER
@@ -10951,9 +11398,12 @@ h8_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z7, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h8_tile
 	VZEROUPPER
@@ -11002,13 +11452,13 @@ h8_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h8_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h8_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z8
+	VBROADCASTSS alpha+72(FP), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
 	VMULPS       Z8, Z2, Z2
@@ -11019,10 +11469,10 @@ h8_partstep_one:
 	VMULPS       Z8, Z7, Z7
 
 h8_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h8_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z8
+	VBROADCASTSS beta+76(FP), Z8
 	VMOVUPS.Z    (AX), K1, Z9
 	VFMADD231PS  Z8, Z9, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -11055,9 +11505,12 @@ h8_partwhole_scaled:
 	VFMADD231PS  Z8, Z9, Z7
 	VMOVUPS      Z7, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h8_parttile
 	VZEROUPPER
@@ -11080,16 +11533,19 @@ h8_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z7, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h8_parttile
 	VZEROUPPER
 	RET
 
 h9:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x10
 	JL   h9_part
 
@@ -11228,13 +11684,13 @@ h9_step_one:
 	JNZ          h9_step_one
 
 h9_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h9_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z9
+	VBROADCASTSS alpha+72(FP), Z9
 	VMULPS       Z9, Z0, Z0
 	VMULPS       Z9, Z1, Z1
 	VMULPS       Z9, Z2, Z2
@@ -11246,10 +11702,10 @@ h9_step_end:
 	VMULPS       Z9, Z8, Z8
 
 h9_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h9_whole_fresh
-	VBROADCASTSS beta+68(FP), Z9
+	VBROADCASTSS beta+76(FP), Z9
 	VMOVUPS      (AX), Z10
 	VFMADD231PS  Z9, Z10, Z0
 	VMOVUPS      Z0, (AX)
@@ -11286,9 +11742,12 @@ h9_whole_scaled:
 	VFMADD231PS  Z9, Z10, Z8
 	VMOVUPS      Z8, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h9_tile
 	VZEROUPPER
@@ -11313,9 +11772,12 @@ h9_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z8, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h9_tile
 	VZEROUPPER
@@ -11367,13 +11829,13 @@ h9_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h9_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h9_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z9
+	VBROADCASTSS alpha+72(FP), Z9
 	VMULPS       Z9, Z0, Z0
 	VMULPS       Z9, Z1, Z1
 	VMULPS       Z9, Z2, Z2
@@ -11385,10 +11847,10 @@ h9_partstep_one:
 	VMULPS       Z9, Z8, Z8
 
 h9_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h9_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z9
+	VBROADCASTSS beta+76(FP), Z9
 	VMOVUPS.Z    (AX), K1, Z10
 	VFMADD231PS  Z9, Z10, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -11425,9 +11887,12 @@ h9_partwhole_scaled:
 	VFMADD231PS  Z9, Z10, Z8
 	VMOVUPS      Z8, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h9_parttile
 	VZEROUPPER
@@ -11452,16 +11917,19 @@ h9_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z8, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h9_parttile
 	VZEROUPPER
 	RET
 
 h10:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x10
 	JL   h10_part
 
@@ -11611,13 +12079,13 @@ h10_step_one:
 	JNZ          h10_step_one
 
 h10_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h10_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z10
+	VBROADCASTSS alpha+72(FP), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
 	VMULPS       Z10, Z2, Z2
@@ -11630,10 +12098,10 @@ h10_step_end:
 	VMULPS       Z10, Z9, Z9
 
 h10_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h10_whole_fresh
-	VBROADCASTSS beta+68(FP), Z10
+	VBROADCASTSS beta+76(FP), Z10
 	VMOVUPS      (AX), Z11
 	VFMADD231PS  Z10, Z11, Z0
 	VMOVUPS      Z0, (AX)
@@ -11674,9 +12142,12 @@ h10_whole_scaled:
 	VFMADD231PS  Z10, Z11, Z9
 	VMOVUPS      Z9, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h10_tile
 	VZEROUPPER
@@ -11703,9 +12174,12 @@ h10_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z9, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h10_tile
 	VZEROUPPER
@@ -11760,13 +12234,13 @@ h10_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h10_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h10_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z10
+	VBROADCASTSS alpha+72(FP), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
 	VMULPS       Z10, Z2, Z2
@@ -11779,10 +12253,10 @@ h10_partstep_one:
 	VMULPS       Z10, Z9, Z9
 
 h10_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h10_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z10
+	VBROADCASTSS beta+76(FP), Z10
 	VMOVUPS.Z    (AX), K1, Z11
 	VFMADD231PS  Z10, Z11, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -11823,9 +12297,12 @@ h10_partwhole_scaled:
 	VFMADD231PS  Z10, Z11, Z9
 	VMOVUPS      Z9, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h10_parttile
 	VZEROUPPER
@@ -11852,16 +12329,19 @@ h10_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z9, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h10_parttile
 	VZEROUPPER
 	RET
 
 h11:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x10
 	JL   h11_part
 
@@ -12022,13 +12502,13 @@ h11_step_one:
 	JNZ          h11_step_one
 
 h11_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h11_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z11
+	VBROADCASTSS alpha+72(FP), Z11
 	VMULPS       Z11, Z0, Z0
 	VMULPS       Z11, Z1, Z1
 	VMULPS       Z11, Z2, Z2
@@ -12042,10 +12522,10 @@ h11_step_end:
 	VMULPS       Z11, Z10, Z10
 
 h11_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h11_whole_fresh
-	VBROADCASTSS beta+68(FP), Z11
+	VBROADCASTSS beta+76(FP), Z11
 	VMOVUPS      (AX), Z12
 	VFMADD231PS  Z11, Z12, Z0
 	VMOVUPS      Z0, (AX)
@@ -12090,9 +12570,12 @@ h11_whole_scaled:
 	VFMADD231PS  Z11, Z12, Z10
 	VMOVUPS      Z10, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h11_tile
 	VZEROUPPER
@@ -12121,9 +12604,12 @@ h11_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z10, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h11_tile
 	VZEROUPPER
@@ -12181,13 +12667,13 @@ h11_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h11_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h11_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z11
+	VBROADCASTSS alpha+72(FP), Z11
 	VMULPS       Z11, Z0, Z0
 	VMULPS       Z11, Z1, Z1
 	VMULPS       Z11, Z2, Z2
@@ -12201,10 +12687,10 @@ h11_partstep_one:
 	VMULPS       Z11, Z10, Z10
 
 h11_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h11_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z11
+	VBROADCASTSS beta+76(FP), Z11
 	VMOVUPS.Z    (AX), K1, Z12
 	VFMADD231PS  Z11, Z12, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -12249,9 +12735,12 @@ h11_partwhole_scaled:
 	VFMADD231PS  Z11, Z12, Z10
 	VMOVUPS      Z10, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h11_parttile
 	VZEROUPPER
@@ -12280,16 +12769,19 @@ h11_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z10, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h11_parttile
 	VZEROUPPER
 	RET
 
 h12:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x10
 	JL   h12_part
 
@@ -12461,13 +12953,13 @@ h12_step_one:
 	JNZ          h12_step_one
 
 h12_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h12_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z12
+	VBROADCASTSS alpha+72(FP), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
 	VMULPS       Z12, Z2, Z2
@@ -12482,10 +12974,10 @@ h12_step_end:
 	VMULPS       Z12, Z11, Z11
 
 h12_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h12_whole_fresh
-	VBROADCASTSS beta+68(FP), Z12
+	VBROADCASTSS beta+76(FP), Z12
 	VMOVUPS      (AX), Z13
 	VFMADD231PS  Z12, Z13, Z0
 	VMOVUPS      Z0, (AX)
@@ -12534,9 +13026,12 @@ h12_whole_scaled:
 	VFMADD231PS  Z12, Z13, Z11
 	VMOVUPS      Z11, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h12_tile
 	VZEROUPPER
@@ -12567,9 +13062,12 @@ h12_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z11, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h12_tile
 	VZEROUPPER
@@ -12630,13 +13128,13 @@ h12_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h12_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h12_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z12
+	VBROADCASTSS alpha+72(FP), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
 	VMULPS       Z12, Z2, Z2
@@ -12651,10 +13149,10 @@ h12_partstep_one:
 	VMULPS       Z12, Z11, Z11
 
 h12_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h12_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z12
+	VBROADCASTSS beta+76(FP), Z12
 	VMOVUPS.Z    (AX), K1, Z13
 	VFMADD231PS  Z12, Z13, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -12703,9 +13201,12 @@ h12_partwhole_scaled:
 	VFMADD231PS  Z12, Z13, Z11
 	VMOVUPS      Z11, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h12_parttile
 	VZEROUPPER
@@ -12736,17 +13237,20 @@ h12_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z11, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h12_parttile
 	VZEROUPPER
 	RET
 
-// func tile16RowsAVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+// func tile16RowsAVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, nextB int, alpha float32, beta float32, c *float32, strideC int, nextC int, cols int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·tile16RowsAVX512(SB), NOSPLIT, $0-96
+TEXT ·tile16RowsAVX512(SB), NOSPLIT, $0-112
 	MOVQ height+0(FP), AX
 	CMPQ AX, $0x0c
 	JEQ  h12
@@ -12770,7 +13274,7 @@ TEXT ·tile16RowsAVX512(SB), NOSPLIT, $0-96
 	JEQ  h3
 	CMPQ AX, $0x02
 	JEQ  h2
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x10
 	JL   h1_part
 
@@ -12819,27 +13323,30 @@ h1_step_one:
 	JNZ          h1_step_one
 
 h1_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h1_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z1
+	VBROADCASTSS alpha+72(FP), Z1
 	VMULPS       Z1, Z0, Z0
 
 h1_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h1_whole_fresh
-	VBROADCASTSS beta+68(FP), Z1
+	VBROADCASTSS beta+76(FP), Z1
 	VMOVUPS      (AX), Z2
 	VFMADD231PS  Z1, Z2, Z0
 	VMOVUPS      Z0, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h1_tile
 	VZEROUPPER
@@ -12848,9 +13355,12 @@ h1_whole_scaled:
 h1_whole_fresh:
 	VMOVUPS Z0, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h1_tile
 	VZEROUPPER
@@ -12879,27 +13389,30 @@ h1_partstep_one:
 	ADDQ         $0x04, CX
 	DECQ         AX
 	JNZ          h1_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h1_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z1
+	VBROADCASTSS alpha+72(FP), Z1
 	VMULPS       Z1, Z0, Z0
 
 h1_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h1_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z1
+	VBROADCASTSS beta+76(FP), Z1
 	VMOVUPS.Z    (AX), K1, Z2
 	VFMADD231PS  Z1, Z2, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h1_parttile
 	VZEROUPPER
@@ -12908,16 +13421,19 @@ h1_partwhole_scaled:
 h1_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h1_parttile
 	VZEROUPPER
 	RET
 
 h2:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x10
 	JL   h2_part
 
@@ -12977,21 +13493,21 @@ h2_step_one:
 	JNZ          h2_step_one
 
 h2_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h2_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z2
+	VBROADCASTSS alpha+72(FP), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
 h2_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h2_whole_fresh
-	VBROADCASTSS beta+68(FP), Z2
+	VBROADCASTSS beta+76(FP), Z2
 	VMOVUPS      (AX), Z3
 	VFMADD231PS  Z2, Z3, Z0
 	VMOVUPS      Z0, (AX)
@@ -13000,9 +13516,12 @@ h2_whole_scaled:
 	VFMADD231PS  Z2, Z3, Z1
 	VMOVUPS      Z1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h2_tile
 	VZEROUPPER
@@ -13013,9 +13532,12 @@ h2_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h2_tile
 	VZEROUPPER
@@ -13047,21 +13569,21 @@ h2_partstep_one:
 	ADDQ         $0x04, CX
 	DECQ         DX
 	JNZ          h2_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h2_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z2
+	VBROADCASTSS alpha+72(FP), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
 h2_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h2_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z2
+	VBROADCASTSS beta+76(FP), Z2
 	VMOVUPS.Z    (AX), K1, Z3
 	VFMADD231PS  Z2, Z3, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -13070,9 +13592,12 @@ h2_partwhole_scaled:
 	VFMADD231PS  Z2, Z3, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h2_parttile
 	VZEROUPPER
@@ -13083,16 +13608,19 @@ h2_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z1, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h2_parttile
 	VZEROUPPER
 	RET
 
 h3:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x10
 	JL   h3_part
 
@@ -13163,22 +13691,22 @@ h3_step_one:
 	JNZ          h3_step_one
 
 h3_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h3_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z3
+	VBROADCASTSS alpha+72(FP), Z3
 	VMULPS       Z3, Z0, Z0
 	VMULPS       Z3, Z1, Z1
 	VMULPS       Z3, Z2, Z2
 
 h3_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h3_whole_fresh
-	VBROADCASTSS beta+68(FP), Z3
+	VBROADCASTSS beta+76(FP), Z3
 	VMOVUPS      (AX), Z4
 	VFMADD231PS  Z3, Z4, Z0
 	VMOVUPS      Z0, (AX)
@@ -13191,9 +13719,12 @@ h3_whole_scaled:
 	VFMADD231PS  Z3, Z4, Z2
 	VMOVUPS      Z2, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h3_tile
 	VZEROUPPER
@@ -13206,9 +13737,12 @@ h3_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z2, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h3_tile
 	VZEROUPPER
@@ -13243,22 +13777,22 @@ h3_partstep_one:
 	ADDQ         $0x04, CX
 	DECQ         DX
 	JNZ          h3_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h3_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z3
+	VBROADCASTSS alpha+72(FP), Z3
 	VMULPS       Z3, Z0, Z0
 	VMULPS       Z3, Z1, Z1
 	VMULPS       Z3, Z2, Z2
 
 h3_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h3_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z3
+	VBROADCASTSS beta+76(FP), Z3
 	VMOVUPS.Z    (AX), K1, Z4
 	VFMADD231PS  Z3, Z4, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -13271,9 +13805,12 @@ h3_partwhole_scaled:
 	VFMADD231PS  Z3, Z4, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h3_parttile
 	VZEROUPPER
@@ -13286,16 +13823,19 @@ h3_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z2, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h3_parttile
 	VZEROUPPER
 	RET
 
 h4:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x10
 	JL   h4_part
 
@@ -13380,23 +13920,23 @@ h4_step_one:
 	JNZ          h4_step_one
 
 h4_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h4_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z4
+	VBROADCASTSS alpha+72(FP), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
 h4_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h4_whole_fresh
-	VBROADCASTSS beta+68(FP), Z4
+	VBROADCASTSS beta+76(FP), Z4
 	VMOVUPS      (AX), Z5
 	VFMADD231PS  Z4, Z5, Z0
 	VMOVUPS      Z0, (AX)
@@ -13413,9 +13953,12 @@ h4_whole_scaled:
 	VFMADD231PS  Z4, Z5, Z3
 	VMOVUPS      Z3, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h4_tile
 	VZEROUPPER
@@ -13430,9 +13973,12 @@ h4_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z3, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h4_tile
 	VZEROUPPER
@@ -13472,23 +14018,23 @@ h4_partstep_one:
 	ADDQ         $0x04, DX
 	DECQ         BX
 	JNZ          h4_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h4_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z4
+	VBROADCASTSS alpha+72(FP), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
 h4_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h4_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z4
+	VBROADCASTSS beta+76(FP), Z4
 	VMOVUPS.Z    (AX), K1, Z5
 	VFMADD231PS  Z4, Z5, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -13505,9 +14051,12 @@ h4_partwhole_scaled:
 	VFMADD231PS  Z4, Z5, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h4_parttile
 	VZEROUPPER
@@ -13522,16 +14071,19 @@ h4_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z3, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h4_parttile
 	VZEROUPPER
 	RET
 
 h5:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x10
 	JL   h5_part
 
@@ -13627,13 +14179,13 @@ h5_step_one:
 	JNZ          h5_step_one
 
 h5_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h5_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z5
+	VBROADCASTSS alpha+72(FP), Z5
 	VMULPS       Z5, Z0, Z0
 	VMULPS       Z5, Z1, Z1
 	VMULPS       Z5, Z2, Z2
@@ -13641,10 +14193,10 @@ h5_step_end:
 	VMULPS       Z5, Z4, Z4
 
 h5_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h5_whole_fresh
-	VBROADCASTSS beta+68(FP), Z5
+	VBROADCASTSS beta+76(FP), Z5
 	VMOVUPS      (AX), Z6
 	VFMADD231PS  Z5, Z6, Z0
 	VMOVUPS      Z0, (AX)
@@ -13665,9 +14217,12 @@ h5_whole_scaled:
 	VFMADD231PS  Z5, Z6, Z4
 	VMOVUPS      Z4, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h5_tile
 	VZEROUPPER
@@ -13684,9 +14239,12 @@ h5_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z4, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h5_tile
 	VZEROUPPER
@@ -13729,13 +14287,13 @@ h5_partstep_one:
 	ADDQ         $0x04, DX
 	DECQ         BX
 	JNZ          h5_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h5_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z5
+	VBROADCASTSS alpha+72(FP), Z5
 	VMULPS       Z5, Z0, Z0
 	VMULPS       Z5, Z1, Z1
 	VMULPS       Z5, Z2, Z2
@@ -13743,10 +14301,10 @@ h5_partstep_one:
 	VMULPS       Z5, Z4, Z4
 
 h5_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h5_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z5
+	VBROADCASTSS beta+76(FP), Z5
 	VMOVUPS.Z    (AX), K1, Z6
 	VFMADD231PS  Z5, Z6, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -13767,9 +14325,12 @@ h5_partwhole_scaled:
 	VFMADD231PS  Z5, Z6, Z4
 	VMOVUPS      Z4, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h5_parttile
 	VZEROUPPER
@@ -13786,16 +14347,19 @@ h5_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z4, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h5_parttile
 	VZEROUPPER
 	RET
 
 h6:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x10
 	JL   h6_part
 
@@ -13902,13 +14466,13 @@ h6_step_one:
 	JNZ          h6_step_one
 
 h6_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h6_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z6
+	VBROADCASTSS alpha+72(FP), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
 	VMULPS       Z6, Z2, Z2
@@ -13917,10 +14481,10 @@ h6_step_end:
 	VMULPS       Z6, Z5, Z5
 
 h6_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h6_whole_fresh
-	VBROADCASTSS beta+68(FP), Z6
+	VBROADCASTSS beta+76(FP), Z6
 	VMOVUPS      (AX), Z7
 	VFMADD231PS  Z6, Z7, Z0
 	VMOVUPS      Z0, (AX)
@@ -13945,9 +14509,12 @@ h6_whole_scaled:
 	VFMADD231PS  Z6, Z7, Z5
 	VMOVUPS      Z5, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h6_tile
 	VZEROUPPER
@@ -13966,9 +14533,12 @@ h6_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z5, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h6_tile
 	VZEROUPPER
@@ -14014,13 +14584,13 @@ h6_partstep_one:
 	ADDQ         $0x04, DX
 	DECQ         BX
 	JNZ          h6_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h6_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z6
+	VBROADCASTSS alpha+72(FP), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
 	VMULPS       Z6, Z2, Z2
@@ -14029,10 +14599,10 @@ h6_partstep_one:
 	VMULPS       Z6, Z5, Z5
 
 h6_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h6_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z6
+	VBROADCASTSS beta+76(FP), Z6
 	VMOVUPS.Z    (AX), K1, Z7
 	VFMADD231PS  Z6, Z7, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -14057,9 +14627,12 @@ h6_partwhole_scaled:
 	VFMADD231PS  Z6, Z7, Z5
 	VMOVUPS      Z5, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h6_parttile
 	VZEROUPPER
@@ -14078,16 +14651,19 @@ h6_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z5, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h6_parttile
 	VZEROUPPER
 	RET
 
 h7:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x10
 	JL   h7_part
 
@@ -14208,13 +14784,13 @@ h7_step_one:
 	JNZ          h7_step_one
 
 h7_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h7_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z7
+	VBROADCASTSS alpha+72(FP), Z7
 	VMULPS       Z7, Z0, Z0
 	VMULPS       Z7, Z1, Z1
 	VMULPS       Z7, Z2, Z2
@@ -14224,10 +14800,10 @@ h7_step_end:
 	VMULPS       Z7, Z6, Z6
 
 h7_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h7_whole_fresh
-	VBROADCASTSS beta+68(FP), Z7
+	VBROADCASTSS beta+76(FP), Z7
 	VMOVUPS      (AX), Z8
 	VFMADD231PS  Z7, Z8, Z0
 	VMOVUPS      Z0, (AX)
@@ -14256,9 +14832,12 @@ h7_whole_scaled:
 	VFMADD231PS  Z7, Z8, Z6
 	VMOVUPS      Z6, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h7_tile
 	VZEROUPPER
@@ -14279,9 +14858,12 @@ h7_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z6, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h7_tile
 	VZEROUPPER
@@ -14332,13 +14914,13 @@ h7_partstep_one:
 	ADDQ         $0x04, DX
 	DECQ         SI
 	JNZ          h7_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h7_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z7
+	VBROADCASTSS alpha+72(FP), Z7
 	VMULPS       Z7, Z0, Z0
 	VMULPS       Z7, Z1, Z1
 	VMULPS       Z7, Z2, Z2
@@ -14348,10 +14930,10 @@ h7_partstep_one:
 	VMULPS       Z7, Z6, Z6
 
 h7_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h7_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z7
+	VBROADCASTSS beta+76(FP), Z7
 	VMOVUPS.Z    (AX), K1, Z8
 	VFMADD231PS  Z7, Z8, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -14380,9 +14962,12 @@ h7_partwhole_scaled:
 	VFMADD231PS  Z7, Z8, Z6
 	VMOVUPS      Z6, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h7_parttile
 	VZEROUPPER
@@ -14403,16 +14988,19 @@ h7_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z6, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h7_parttile
 	VZEROUPPER
 	RET
 
 h8:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x10
 	JL   h8_part
 
@@ -14544,13 +15132,13 @@ h8_step_one:
 	JNZ          h8_step_one
 
 h8_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h8_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z8
+	VBROADCASTSS alpha+72(FP), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
 	VMULPS       Z8, Z2, Z2
@@ -14561,10 +15149,10 @@ h8_step_end:
 	VMULPS       Z8, Z7, Z7
 
 h8_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h8_whole_fresh
-	VBROADCASTSS beta+68(FP), Z8
+	VBROADCASTSS beta+76(FP), Z8
 	VMOVUPS      (AX), Z9
 	VFMADD231PS  Z8, Z9, Z0
 	VMOVUPS      Z0, (AX)
@@ -14597,9 +15185,12 @@ h8_whole_scaled:
 	VFMADD231PS  Z8, Z9, Z7
 	VMOVUPS      Z7, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h8_tile
 	VZEROUPPER
@@ -14622,9 +15213,12 @@ h8_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z7, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h8_tile
 	VZEROUPPER
@@ -14678,13 +15272,13 @@ h8_partstep_one:
 	ADDQ         $0x04, DX
 	DECQ         SI
 	JNZ          h8_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h8_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z8
+	VBROADCASTSS alpha+72(FP), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
 	VMULPS       Z8, Z2, Z2
@@ -14695,10 +15289,10 @@ h8_partstep_one:
 	VMULPS       Z8, Z7, Z7
 
 h8_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h8_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z8
+	VBROADCASTSS beta+76(FP), Z8
 	VMOVUPS.Z    (AX), K1, Z9
 	VFMADD231PS  Z8, Z9, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -14731,9 +15325,12 @@ h8_partwhole_scaled:
 	VFMADD231PS  Z8, Z9, Z7
 	VMOVUPS      Z7, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h8_parttile
 	VZEROUPPER
@@ -14756,16 +15353,19 @@ h8_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z7, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h8_parttile
 	VZEROUPPER
 	RET
 
 h9:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x10
 	JL   h9_part
 
@@ -14908,13 +15508,13 @@ h9_step_one:
 	JNZ          h9_step_one
 
 h9_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h9_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z9
+	VBROADCASTSS alpha+72(FP), Z9
 	VMULPS       Z9, Z0, Z0
 	VMULPS       Z9, Z1, Z1
 	VMULPS       Z9, Z2, Z2
@@ -14926,10 +15526,10 @@ h9_step_end:
 	VMULPS       Z9, Z8, Z8
 
 h9_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h9_whole_fresh
-	VBROADCASTSS beta+68(FP), Z9
+	VBROADCASTSS beta+76(FP), Z9
 	VMOVUPS      (AX), Z10
 	VFMADD231PS  Z9, Z10, Z0
 	VMOVUPS      Z0, (AX)
@@ -14966,9 +15566,12 @@ h9_whole_scaled:
 	VFMADD231PS  Z9, Z10, Z8
 	VMOVUPS      Z8, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h9_tile
 	VZEROUPPER
@@ -14993,9 +15596,12 @@ h9_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z8, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h9_tile
 	VZEROUPPER
@@ -15052,13 +15658,13 @@ h9_partstep_one:
 	ADDQ         $0x04, DX
 	DECQ         SI
 	JNZ          h9_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h9_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z9
+	VBROADCASTSS alpha+72(FP), Z9
 	VMULPS       Z9, Z0, Z0
 	VMULPS       Z9, Z1, Z1
 	VMULPS       Z9, Z2, Z2
@@ -15070,10 +15676,10 @@ h9_partstep_one:
 	VMULPS       Z9, Z8, Z8
 
 h9_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h9_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z9
+	VBROADCASTSS beta+76(FP), Z9
 	VMOVUPS.Z    (AX), K1, Z10
 	VFMADD231PS  Z9, Z10, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -15110,9 +15716,12 @@ h9_partwhole_scaled:
 	VFMADD231PS  Z9, Z10, Z8
 	VMOVUPS      Z8, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h9_parttile
 	VZEROUPPER
@@ -15137,16 +15746,19 @@ h9_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z8, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h9_parttile
 	VZEROUPPER
 	RET
 
 h10:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x10
 	JL   h10_part
 
@@ -15303,13 +15915,13 @@ h10_step_one:
 	JNZ          h10_step_one
 
 h10_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h10_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z10
+	VBROADCASTSS alpha+72(FP), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
 	VMULPS       Z10, Z2, Z2
@@ -15322,10 +15934,10 @@ h10_step_end:
 	VMULPS       Z10, Z9, Z9
 
 h10_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h10_whole_fresh
-	VBROADCASTSS beta+68(FP), Z10
+	VBROADCASTSS beta+76(FP), Z10
 	VMOVUPS      (AX), Z11
 	VFMADD231PS  Z10, Z11, Z0
 	VMOVUPS      Z0, (AX)
@@ -15366,9 +15978,12 @@ h10_whole_scaled:
 	VFMADD231PS  Z10, Z11, Z9
 	VMOVUPS      Z9, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h10_tile
 	VZEROUPPER
@@ -15395,9 +16010,12 @@ h10_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z9, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h10_tile
 	VZEROUPPER
@@ -15459,13 +16077,13 @@ h10_partstep_one:
 	ADDQ         $0x04, DX
 	DECQ         DI
 	JNZ          h10_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h10_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z10
+	VBROADCASTSS alpha+72(FP), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
 	VMULPS       Z10, Z2, Z2
@@ -15478,10 +16096,10 @@ h10_partstep_one:
 	VMULPS       Z10, Z9, Z9
 
 h10_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h10_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z10
+	VBROADCASTSS beta+76(FP), Z10
 	VMOVUPS.Z    (AX), K1, Z11
 	VFMADD231PS  Z10, Z11, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -15522,9 +16140,12 @@ h10_partwhole_scaled:
 	VFMADD231PS  Z10, Z11, Z9
 	VMOVUPS      Z9, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h10_parttile
 	VZEROUPPER
@@ -15551,16 +16172,19 @@ h10_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z9, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h10_parttile
 	VZEROUPPER
 	RET
 
 h11:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x10
 	JL   h11_part
 
@@ -15728,13 +16352,13 @@ h11_step_one:
 	JNZ          h11_step_one
 
 h11_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h11_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z11
+	VBROADCASTSS alpha+72(FP), Z11
 	VMULPS       Z11, Z0, Z0
 	VMULPS       Z11, Z1, Z1
 	VMULPS       Z11, Z2, Z2
@@ -15748,10 +16372,10 @@ h11_step_end:
 	VMULPS       Z11, Z10, Z10
 
 h11_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h11_whole_fresh
-	VBROADCASTSS beta+68(FP), Z11
+	VBROADCASTSS beta+76(FP), Z11
 	VMOVUPS      (AX), Z12
 	VFMADD231PS  Z11, Z12, Z0
 	VMOVUPS      Z0, (AX)
@@ -15796,9 +16420,12 @@ h11_whole_scaled:
 	VFMADD231PS  Z11, Z12, Z10
 	VMOVUPS      Z10, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h11_tile
 	VZEROUPPER
@@ -15827,9 +16454,12 @@ h11_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z10, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h11_tile
 	VZEROUPPER
@@ -15894,13 +16524,13 @@ h11_partstep_one:
 	ADDQ         $0x04, DX
 	DECQ         DI
 	JNZ          h11_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h11_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z11
+	VBROADCASTSS alpha+72(FP), Z11
 	VMULPS       Z11, Z0, Z0
 	VMULPS       Z11, Z1, Z1
 	VMULPS       Z11, Z2, Z2
@@ -15914,10 +16544,10 @@ h11_partstep_one:
 	VMULPS       Z11, Z10, Z10
 
 h11_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h11_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z11
+	VBROADCASTSS beta+76(FP), Z11
 	VMOVUPS.Z    (AX), K1, Z12
 	VFMADD231PS  Z11, Z12, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -15962,9 +16592,12 @@ h11_partwhole_scaled:
 	VFMADD231PS  Z11, Z12, Z10
 	VMOVUPS      Z10, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h11_parttile
 	VZEROUPPER
@@ -15993,16 +16626,19 @@ h11_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z10, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h11_parttile
 	VZEROUPPER
 	RET
 
 h12:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x10
 	JL   h12_part
 
@@ -16181,13 +16817,13 @@ h12_step_one:
 	JNZ          h12_step_one
 
 h12_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h12_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z12
+	VBROADCASTSS alpha+72(FP), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
 	VMULPS       Z12, Z2, Z2
@@ -16202,10 +16838,10 @@ h12_step_end:
 	VMULPS       Z12, Z11, Z11
 
 h12_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h12_whole_fresh
-	VBROADCASTSS beta+68(FP), Z12
+	VBROADCASTSS beta+76(FP), Z12
 	VMOVUPS      (AX), Z13
 	VFMADD231PS  Z12, Z13, Z0
 	VMOVUPS      Z0, (AX)
@@ -16254,9 +16890,12 @@ h12_whole_scaled:
 	VFMADD231PS  Z12, Z13, Z11
 	VMOVUPS      Z11, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h12_tile
 	VZEROUPPER
@@ -16287,9 +16926,12 @@ h12_whole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z11, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h12_tile
 	VZEROUPPER
@@ -16357,13 +16999,13 @@ h12_partstep_one:
 	ADDQ         $0x04, DX
 	DECQ         DI
 	JNZ          h12_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h12_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z12
+	VBROADCASTSS alpha+72(FP), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
 	VMULPS       Z12, Z2, Z2
@@ -16378,10 +17020,10 @@ h12_partstep_one:
 	VMULPS       Z12, Z11, Z11
 
 h12_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h12_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z12
+	VBROADCASTSS beta+76(FP), Z12
 	VMOVUPS.Z    (AX), K1, Z13
 	VFMADD231PS  Z12, Z13, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -16430,9 +17072,12 @@ h12_partwhole_scaled:
 	VFMADD231PS  Z12, Z13, Z11
 	VMOVUPS      Z11, K1, (AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h12_parttile
 	VZEROUPPER
@@ -16463,17 +17108,20 @@ h12_partwhole_fresh:
 	ADDQ    CX, AX
 	VMOVUPS Z11, K1, (AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h12_parttile
 	VZEROUPPER
 	RET
 
-// func tile32AVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+// func tile32AVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, nextB int, alpha float32, beta float32, c *float32, strideC int, nextC int, cols int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·tile32AVX512(SB), NOSPLIT, $0-96
+TEXT ·tile32AVX512(SB), NOSPLIT, $0-112
 	MOVQ height+0(FP), AX
 	CMPQ AX, $0x0c
 	JEQ  h12
@@ -16497,7 +17145,7 @@ TEXT ·tile32AVX512(SB), NOSPLIT, $0-96
 	JEQ  h3
 	CMPQ AX, $0x02
 	JEQ  h2
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x20
 	JL   h1_part
 
@@ -16559,21 +17207,21 @@ h1_step_one:
 	JNZ          h1_step_one
 
 h1_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h1_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z2
+	VBROADCASTSS alpha+72(FP), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
 h1_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h1_whole_fresh
-	VBROADCASTSS beta+68(FP), Z2
+	VBROADCASTSS beta+76(FP), Z2
 	VMOVUPS      (AX), Z3
 	VFMADD231PS  Z2, Z3, Z0
 	VMOVUPS      Z0, (AX)
@@ -16581,9 +17229,12 @@ h1_whole_scaled:
 	VFMADD231PS  Z2, Z3, Z1
 	VMOVUPS      Z1, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h1_tile
 	VZEROUPPER
@@ -16593,9 +17244,12 @@ h1_whole_fresh:
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h1_tile
 	VZEROUPPER
@@ -16628,21 +17282,21 @@ h1_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h1_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h1_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z2
+	VBROADCASTSS alpha+72(FP), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
 h1_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h1_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z2
+	VBROADCASTSS beta+76(FP), Z2
 	VMOVUPS.Z    (AX), K1, Z3
 	VFMADD231PS  Z2, Z3, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -16650,9 +17304,12 @@ h1_partwhole_scaled:
 	VFMADD231PS  Z2, Z3, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h1_parttile
 	VZEROUPPER
@@ -16662,16 +17319,19 @@ h1_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h1_parttile
 	VZEROUPPER
 	RET
 
 h2:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x20
 	JL   h2_part
 
@@ -16750,23 +17410,23 @@ h2_step_one:
 	JNZ          h2_step_one
 
 h2_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h2_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z4
+	VBROADCASTSS alpha+72(FP), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
 h2_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h2_whole_fresh
-	VBROADCASTSS beta+68(FP), Z4
+	VBROADCASTSS beta+76(FP), Z4
 	VMOVUPS      (AX), Z5
 	VFMADD231PS  Z4, Z5, Z0
 	VMOVUPS      Z0, (AX)
@@ -16781,9 +17441,12 @@ h2_whole_scaled:
 	VFMADD231PS  Z4, Z5, Z3
 	VMOVUPS      Z3, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h2_tile
 	VZEROUPPER
@@ -16796,9 +17459,12 @@ h2_whole_fresh:
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h2_tile
 	VZEROUPPER
@@ -16836,23 +17502,23 @@ h2_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h2_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h2_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z4
+	VBROADCASTSS alpha+72(FP), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
 h2_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h2_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z4
+	VBROADCASTSS beta+76(FP), Z4
 	VMOVUPS.Z    (AX), K1, Z5
 	VFMADD231PS  Z4, Z5, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -16867,9 +17533,12 @@ h2_partwhole_scaled:
 	VFMADD231PS  Z4, Z5, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h2_parttile
 	VZEROUPPER
@@ -16882,16 +17551,19 @@ h2_partwhole_fresh:
 	VMOVUPS Z2, K1, (AX)
 	VMOVUPS Z3, K2, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h2_parttile
 	VZEROUPPER
 	RET
 
 h3:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x20
 	JL   h3_part
 
@@ -16987,13 +17659,13 @@ h3_step_one:
 	JNZ          h3_step_one
 
 h3_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h3_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z6
+	VBROADCASTSS alpha+72(FP), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
 	VMULPS       Z6, Z2, Z2
@@ -17002,10 +17674,10 @@ h3_step_end:
 	VMULPS       Z6, Z5, Z5
 
 h3_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h3_whole_fresh
-	VBROADCASTSS beta+68(FP), Z6
+	VBROADCASTSS beta+76(FP), Z6
 	VMOVUPS      (AX), Z7
 	VFMADD231PS  Z6, Z7, Z0
 	VMOVUPS      Z0, (AX)
@@ -17027,9 +17699,12 @@ h3_whole_scaled:
 	VFMADD231PS  Z6, Z7, Z5
 	VMOVUPS      Z5, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h3_tile
 	VZEROUPPER
@@ -17045,9 +17720,12 @@ h3_whole_fresh:
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h3_tile
 	VZEROUPPER
@@ -17090,13 +17768,13 @@ h3_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h3_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h3_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z6
+	VBROADCASTSS alpha+72(FP), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
 	VMULPS       Z6, Z2, Z2
@@ -17105,10 +17783,10 @@ h3_partstep_one:
 	VMULPS       Z6, Z5, Z5
 
 h3_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h3_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z6
+	VBROADCASTSS beta+76(FP), Z6
 	VMOVUPS.Z    (AX), K1, Z7
 	VFMADD231PS  Z6, Z7, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -17130,9 +17808,12 @@ h3_partwhole_scaled:
 	VFMADD231PS  Z6, Z7, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h3_parttile
 	VZEROUPPER
@@ -17148,16 +17829,19 @@ h3_partwhole_fresh:
 	VMOVUPS Z4, K1, (AX)
 	VMOVUPS Z5, K2, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h3_parttile
 	VZEROUPPER
 	RET
 
 h4:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x20
 	JL   h4_part
 
@@ -17270,13 +17954,13 @@ h4_step_one:
 	JNZ          h4_step_one
 
 h4_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h4_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z8
+	VBROADCASTSS alpha+72(FP), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
 	VMULPS       Z8, Z2, Z2
@@ -17287,10 +17971,10 @@ h4_step_end:
 	VMULPS       Z8, Z7, Z7
 
 h4_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h4_whole_fresh
-	VBROADCASTSS beta+68(FP), Z8
+	VBROADCASTSS beta+76(FP), Z8
 	VMOVUPS      (AX), Z9
 	VFMADD231PS  Z8, Z9, Z0
 	VMOVUPS      Z0, (AX)
@@ -17319,9 +18003,12 @@ h4_whole_scaled:
 	VFMADD231PS  Z8, Z9, Z7
 	VMOVUPS      Z7, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h4_tile
 	VZEROUPPER
@@ -17340,9 +18027,12 @@ h4_whole_fresh:
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h4_tile
 	VZEROUPPER
@@ -17390,13 +18080,13 @@ h4_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h4_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h4_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z8
+	VBROADCASTSS alpha+72(FP), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
 	VMULPS       Z8, Z2, Z2
@@ -17407,10 +18097,10 @@ h4_partstep_one:
 	VMULPS       Z8, Z7, Z7
 
 h4_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h4_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z8
+	VBROADCASTSS beta+76(FP), Z8
 	VMOVUPS.Z    (AX), K1, Z9
 	VFMADD231PS  Z8, Z9, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -17439,9 +18129,12 @@ h4_partwhole_scaled:
 	VFMADD231PS  Z8, Z9, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h4_parttile
 	VZEROUPPER
@@ -17460,16 +18153,19 @@ h4_partwhole_fresh:
 	VMOVUPS Z6, K1, (AX)
 	VMOVUPS Z7, K2, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h4_parttile
 	VZEROUPPER
 	RET
 
 h5:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x20
 	JL   h5_part
 
@@ -17599,13 +18295,13 @@ h5_step_one:
 	JNZ          h5_step_one
 
 h5_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h5_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z10
+	VBROADCASTSS alpha+72(FP), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
 	VMULPS       Z10, Z2, Z2
@@ -17618,10 +18314,10 @@ h5_step_end:
 	VMULPS       Z10, Z9, Z9
 
 h5_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h5_whole_fresh
-	VBROADCASTSS beta+68(FP), Z10
+	VBROADCASTSS beta+76(FP), Z10
 	VMOVUPS      (AX), Z11
 	VFMADD231PS  Z10, Z11, Z0
 	VMOVUPS      Z0, (AX)
@@ -17657,9 +18353,12 @@ h5_whole_scaled:
 	VFMADD231PS  Z10, Z11, Z9
 	VMOVUPS      Z9, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h5_tile
 	VZEROUPPER
@@ -17681,9 +18380,12 @@ h5_whole_fresh:
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h5_tile
 	VZEROUPPER
@@ -17736,13 +18438,13 @@ h5_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h5_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h5_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z10
+	VBROADCASTSS alpha+72(FP), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
 	VMULPS       Z10, Z2, Z2
@@ -17755,10 +18457,10 @@ h5_partstep_one:
 	VMULPS       Z10, Z9, Z9
 
 h5_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h5_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z10
+	VBROADCASTSS beta+76(FP), Z10
 	VMOVUPS.Z    (AX), K1, Z11
 	VFMADD231PS  Z10, Z11, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -17794,9 +18496,12 @@ h5_partwhole_scaled:
 	VFMADD231PS  Z10, Z11, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h5_parttile
 	VZEROUPPER
@@ -17818,16 +18523,19 @@ h5_partwhole_fresh:
 	VMOVUPS Z8, K1, (AX)
 	VMOVUPS Z9, K2, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h5_parttile
 	VZEROUPPER
 	RET
 
 h6:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x20
 	JL   h6_part
 
@@ -17974,13 +18682,13 @@ h6_step_one:
 	JNZ          h6_step_one
 
 h6_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h6_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z12
+	VBROADCASTSS alpha+72(FP), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
 	VMULPS       Z12, Z2, Z2
@@ -17995,10 +18703,10 @@ h6_step_end:
 	VMULPS       Z12, Z11, Z11
 
 h6_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h6_whole_fresh
-	VBROADCASTSS beta+68(FP), Z12
+	VBROADCASTSS beta+76(FP), Z12
 	VMOVUPS      (AX), Z13
 	VFMADD231PS  Z12, Z13, Z0
 	VMOVUPS      Z0, (AX)
@@ -18041,9 +18749,12 @@ h6_whole_scaled:
 	VFMADD231PS  Z12, Z13, Z11
 	VMOVUPS      Z11, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h6_tile
 	VZEROUPPER
@@ -18068,9 +18779,12 @@ h6_whole_fresh:
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h6_tile
 	VZEROUPPER
@@ -18128,13 +18842,13 @@ h6_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h6_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h6_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z12
+	VBROADCASTSS alpha+72(FP), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
 	VMULPS       Z12, Z2, Z2
@@ -18149,10 +18863,10 @@ h6_partstep_one:
 	VMULPS       Z12, Z11, Z11
 
 h6_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h6_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z12
+	VBROADCASTSS beta+76(FP), Z12
 	VMOVUPS.Z    (AX), K1, Z13
 	VFMADD231PS  Z12, Z13, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -18195,9 +18909,12 @@ h6_partwhole_scaled:
 	VFMADD231PS  Z12, Z13, Z11
 	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h6_parttile
 	VZEROUPPER
@@ -18222,16 +18939,19 @@ h6_partwhole_fresh:
 	VMOVUPS Z10, K1, (AX)
 	VMOVUPS Z11, K2, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h6_parttile
 	VZEROUPPER
 	RET
 
 h7:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x20
 	JL   h7_part
 
@@ -18395,13 +19115,13 @@ h7_step_one:
 	JNZ          h7_step_one
 
 h7_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h7_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z14
+	VBROADCASTSS alpha+72(FP), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
 	VMULPS       Z14, Z2, Z2
@@ -18418,10 +19138,10 @@ h7_step_end:
 	VMULPS       Z14, Z13, Z13
 
 h7_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h7_whole_fresh
-	VBROADCASTSS beta+68(FP), Z14
+	VBROADCASTSS beta+76(FP), Z14
 	VMOVUPS      (AX), Z15
 	VFMADD231PS  Z14, Z15, Z0
 	VMOVUPS      Z0, (AX)
@@ -18471,9 +19191,12 @@ h7_whole_scaled:
 	VFMADD231PS  Z14, Z15, Z13
 	VMOVUPS      Z13, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h7_tile
 	VZEROUPPER
@@ -18501,9 +19224,12 @@ h7_whole_fresh:
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h7_tile
 	VZEROUPPER
@@ -18566,13 +19292,13 @@ h7_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h7_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h7_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z14
+	VBROADCASTSS alpha+72(FP), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
 	VMULPS       Z14, Z2, Z2
@@ -18589,10 +19315,10 @@ h7_partstep_one:
 	VMULPS       Z14, Z13, Z13
 
 h7_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h7_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z14
+	VBROADCASTSS beta+76(FP), Z14
 	VMOVUPS.Z    (AX), K1, Z15
 	VFMADD231PS  Z14, Z15, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -18642,9 +19368,12 @@ h7_partwhole_scaled:
 	VFMADD231PS  Z14, Z15, Z13
 	VMOVUPS      Z13, K2, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h7_parttile
 	VZEROUPPER
@@ -18672,16 +19401,19 @@ h7_partwhole_fresh:
 	VMOVUPS Z12, K1, (AX)
 	VMOVUPS Z13, K2, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h7_parttile
 	VZEROUPPER
 	RET
 
 h8:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x20
 	JL   h8_part
 
@@ -18862,13 +19594,13 @@ h8_step_one:
 	JNZ          h8_step_one
 
 h8_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h8_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z16
+	VBROADCASTSS alpha+72(FP), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
 	VMULPS       Z16, Z2, Z2
@@ -18887,10 +19619,10 @@ h8_step_end:
 	VMULPS       Z16, Z15, Z15
 
 h8_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h8_whole_fresh
-	VBROADCASTSS beta+68(FP), Z16
+	VBROADCASTSS beta+76(FP), Z16
 	VMOVUPS      (AX), Z17
 	VFMADD231PS  Z16, Z17, Z0
 	VMOVUPS      Z0, (AX)
@@ -18947,9 +19679,12 @@ h8_whole_scaled:
 	VFMADD231PS  Z16, Z17, Z15
 	VMOVUPS      Z15, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h8_tile
 	VZEROUPPER
@@ -18980,9 +19715,12 @@ h8_whole_fresh:
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h8_tile
 	VZEROUPPER
@@ -19050,13 +19788,13 @@ h8_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h8_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h8_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z16
+	VBROADCASTSS alpha+72(FP), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
 	VMULPS       Z16, Z2, Z2
@@ -19075,10 +19813,10 @@ h8_partstep_one:
 	VMULPS       Z16, Z15, Z15
 
 h8_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h8_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z16
+	VBROADCASTSS beta+76(FP), Z16
 	VMOVUPS.Z    (AX), K1, Z17
 	VFMADD231PS  Z16, Z17, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -19135,9 +19873,12 @@ h8_partwhole_scaled:
 	VFMADD231PS  Z16, Z17, Z15
 	VMOVUPS      Z15, K2, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h8_parttile
 	VZEROUPPER
@@ -19168,16 +19909,19 @@ h8_partwhole_fresh:
 	VMOVUPS Z14, K1, (AX)
 	VMOVUPS Z15, K2, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h8_parttile
 	VZEROUPPER
 	RET
 
 h9:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x20
 	JL   h9_part
 
@@ -19375,13 +20119,13 @@ h9_step_one:
 	JNZ          h9_step_one
 
 h9_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h9_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z18
+	VBROADCASTSS alpha+72(FP), Z18
 	VMULPS       Z18, Z0, Z0
 	VMULPS       Z18, Z1, Z1
 	VMULPS       Z18, Z2, Z2
@@ -19402,10 +20146,10 @@ h9_step_end:
 	VMULPS       Z18, Z17, Z17
 
 h9_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h9_whole_fresh
-	VBROADCASTSS beta+68(FP), Z18
+	VBROADCASTSS beta+76(FP), Z18
 	VMOVUPS      (AX), Z19
 	VFMADD231PS  Z18, Z19, Z0
 	VMOVUPS      Z0, (AX)
@@ -19469,9 +20213,12 @@ h9_whole_scaled:
 	VFMADD231PS  Z18, Z19, Z17
 	VMOVUPS      Z17, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h9_tile
 	VZEROUPPER
@@ -19505,9 +20252,12 @@ h9_whole_fresh:
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h9_tile
 	VZEROUPPER
@@ -19580,13 +20330,13 @@ h9_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h9_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h9_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z18
+	VBROADCASTSS alpha+72(FP), Z18
 	VMULPS       Z18, Z0, Z0
 	VMULPS       Z18, Z1, Z1
 	VMULPS       Z18, Z2, Z2
@@ -19607,10 +20357,10 @@ h9_partstep_one:
 	VMULPS       Z18, Z17, Z17
 
 h9_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h9_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z18
+	VBROADCASTSS beta+76(FP), Z18
 	VMOVUPS.Z    (AX), K1, Z19
 	VFMADD231PS  Z18, Z19, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -19674,9 +20424,12 @@ h9_partwhole_scaled:
 	VFMADD231PS  Z18, Z19, Z17
 	VMOVUPS      Z17, K2, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h9_parttile
 	VZEROUPPER
@@ -19710,16 +20463,19 @@ h9_partwhole_fresh:
 	VMOVUPS Z16, K1, (AX)
 	VMOVUPS Z17, K2, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h9_parttile
 	VZEROUPPER
 	RET
 
 h10:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x20
 	JL   h10_part
 
@@ -19934,13 +20690,13 @@ h10_step_one:
 	JNZ          h10_step_one
 
 h10_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h10_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z20
+	VBROADCASTSS alpha+72(FP), Z20
 	VMULPS       Z20, Z0, Z0
 	VMULPS       Z20, Z1, Z1
 	VMULPS       Z20, Z2, Z2
@@ -19963,10 +20719,10 @@ h10_step_end:
 	VMULPS       Z20, Z19, Z19
 
 h10_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h10_whole_fresh
-	VBROADCASTSS beta+68(FP), Z20
+	VBROADCASTSS beta+76(FP), Z20
 	VMOVUPS      (AX), Z21
 	VFMADD231PS  Z20, Z21, Z0
 	VMOVUPS      Z0, (AX)
@@ -20037,9 +20793,12 @@ h10_whole_scaled:
 	VFMADD231PS  Z20, Z21, Z19
 	VMOVUPS      Z19, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h10_tile
 	VZEROUPPER
@@ -20076,9 +20835,12 @@ h10_whole_fresh:
 	VMOVUPS Z18, (AX)
 	VMOVUPS Z19, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h10_tile
 	VZEROUPPER
@@ -20156,13 +20918,13 @@ h10_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h10_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h10_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z20
+	VBROADCASTSS alpha+72(FP), Z20
 	VMULPS       Z20, Z0, Z0
 	VMULPS       Z20, Z1, Z1
 	VMULPS       Z20, Z2, Z2
@@ -20185,10 +20947,10 @@ h10_partstep_one:
 	VMULPS       Z20, Z19, Z19
 
 h10_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h10_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z20
+	VBROADCASTSS beta+76(FP), Z20
 	VMOVUPS.Z    (AX), K1, Z21
 	VFMADD231PS  Z20, Z21, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -20259,9 +21021,12 @@ h10_partwhole_scaled:
 	VFMADD231PS  Z20, Z21, Z19
 	VMOVUPS      Z19, K2, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h10_parttile
 	VZEROUPPER
@@ -20298,16 +21063,19 @@ h10_partwhole_fresh:
 	VMOVUPS Z18, K1, (AX)
 	VMOVUPS Z19, K2, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h10_parttile
 	VZEROUPPER
 	RET
 
 h11:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x20
 	JL   h11_part
 
@@ -20539,13 +21307,13 @@ h11_step_one:
 	JNZ          h11_step_one
 
 h11_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h11_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z22
+	VBROADCASTSS alpha+72(FP), Z22
 	VMULPS       Z22, Z0, Z0
 	VMULPS       Z22, Z1, Z1
 	VMULPS       Z22, Z2, Z2
@@ -20570,10 +21338,10 @@ h11_step_end:
 	VMULPS       Z22, Z21, Z21
 
 h11_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h11_whole_fresh
-	VBROADCASTSS beta+68(FP), Z22
+	VBROADCASTSS beta+76(FP), Z22
 	VMOVUPS      (AX), Z23
 	VFMADD231PS  Z22, Z23, Z0
 	VMOVUPS      Z0, (AX)
@@ -20651,9 +21419,12 @@ h11_whole_scaled:
 	VFMADD231PS  Z22, Z23, Z21
 	VMOVUPS      Z21, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h11_tile
 	VZEROUPPER
@@ -20693,9 +21464,12 @@ h11_whole_fresh:
 	VMOVUPS Z20, (AX)
 	VMOVUPS Z21, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h11_tile
 	VZEROUPPER
@@ -20778,13 +21552,13 @@ h11_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h11_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h11_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z22
+	VBROADCASTSS alpha+72(FP), Z22
 	VMULPS       Z22, Z0, Z0
 	VMULPS       Z22, Z1, Z1
 	VMULPS       Z22, Z2, Z2
@@ -20809,10 +21583,10 @@ h11_partstep_one:
 	VMULPS       Z22, Z21, Z21
 
 h11_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h11_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z22
+	VBROADCASTSS beta+76(FP), Z22
 	VMOVUPS.Z    (AX), K1, Z23
 	VFMADD231PS  Z22, Z23, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -20890,9 +21664,12 @@ h11_partwhole_scaled:
 	VFMADD231PS  Z22, Z23, Z21
 	VMOVUPS      Z21, K2, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h11_parttile
 	VZEROUPPER
@@ -20932,16 +21709,19 @@ h11_partwhole_fresh:
 	VMOVUPS Z20, K1, (AX)
 	VMOVUPS Z21, K2, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h11_parttile
 	VZEROUPPER
 	RET
 
 h12:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x20
 	JL   h12_part
 
@@ -21190,13 +21970,13 @@ h12_step_one:
 	JNZ          h12_step_one
 
 h12_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h12_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z24
+	VBROADCASTSS alpha+72(FP), Z24
 	VMULPS       Z24, Z0, Z0
 	VMULPS       Z24, Z1, Z1
 	VMULPS       Z24, Z2, Z2
@@ -21223,10 +22003,10 @@ h12_step_end:
 	VMULPS       Z24, Z23, Z23
 
 h12_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h12_whole_fresh
-	VBROADCASTSS beta+68(FP), Z24
+	VBROADCASTSS beta+76(FP), Z24
 	VMOVUPS      (AX), Z25
 	VFMADD231PS  Z24, Z25, Z0
 	VMOVUPS      Z0, (AX)
@@ -21311,9 +22091,12 @@ h12_whole_scaled:
 	VFMADD231PS  Z24, Z25, Z23
 	VMOVUPS      Z23, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h12_tile
 	VZEROUPPER
@@ -21356,9 +22139,12 @@ h12_whole_fresh:
 	VMOVUPS Z22, (AX)
 	VMOVUPS Z23, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h12_tile
 	VZEROUPPER
@@ -21446,13 +22232,13 @@ h12_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h12_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h12_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z24
+	VBROADCASTSS alpha+72(FP), Z24
 	VMULPS       Z24, Z0, Z0
 	VMULPS       Z24, Z1, Z1
 	VMULPS       Z24, Z2, Z2
@@ -21479,10 +22265,10 @@ h12_partstep_one:
 	VMULPS       Z24, Z23, Z23
 
 h12_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h12_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z24
+	VBROADCASTSS beta+76(FP), Z24
 	VMOVUPS.Z    (AX), K1, Z25
 	VFMADD231PS  Z24, Z25, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -21567,9 +22353,12 @@ h12_partwhole_scaled:
 	VFMADD231PS  Z24, Z25, Z23
 	VMOVUPS      Z23, K2, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h12_parttile
 	VZEROUPPER
@@ -21612,17 +22401,20 @@ h12_partwhole_fresh:
 	VMOVUPS Z22, K1, (AX)
 	VMOVUPS Z23, K2, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h12_parttile
 	VZEROUPPER
 	RET
 
-// func tile32RowsAVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+// func tile32RowsAVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, nextB int, alpha float32, beta float32, c *float32, strideC int, nextC int, cols int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·tile32RowsAVX512(SB), NOSPLIT, $0-96
+TEXT ·tile32RowsAVX512(SB), NOSPLIT, $0-112
 	MOVQ height+0(FP), AX
 	CMPQ AX, $0x0c
 	JEQ  h12
@@ -21646,7 +22438,7 @@ TEXT ·tile32RowsAVX512(SB), NOSPLIT, $0-96
 	JEQ  h3
 	CMPQ AX, $0x02
 	JEQ  h2
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x20
 	JL   h1_part
 
@@ -21706,21 +22498,21 @@ h1_step_one:
 	JNZ          h1_step_one
 
 h1_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h1_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z2
+	VBROADCASTSS alpha+72(FP), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
 h1_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h1_whole_fresh
-	VBROADCASTSS beta+68(FP), Z2
+	VBROADCASTSS beta+76(FP), Z2
 	VMOVUPS      (AX), Z3
 	VFMADD231PS  Z2, Z3, Z0
 	VMOVUPS      Z0, (AX)
@@ -21728,9 +22520,12 @@ h1_whole_scaled:
 	VFMADD231PS  Z2, Z3, Z1
 	VMOVUPS      Z1, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h1_tile
 	VZEROUPPER
@@ -21740,9 +22535,12 @@ h1_whole_fresh:
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h1_tile
 	VZEROUPPER
@@ -21776,21 +22574,21 @@ h1_partstep_one:
 	ADDQ         $0x04, CX
 	DECQ         AX
 	JNZ          h1_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h1_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z2
+	VBROADCASTSS alpha+72(FP), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
 h1_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h1_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z2
+	VBROADCASTSS beta+76(FP), Z2
 	VMOVUPS.Z    (AX), K1, Z3
 	VFMADD231PS  Z2, Z3, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -21798,9 +22596,12 @@ h1_partwhole_scaled:
 	VFMADD231PS  Z2, Z3, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h1_parttile
 	VZEROUPPER
@@ -21810,16 +22611,19 @@ h1_partwhole_fresh:
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h1_parttile
 	VZEROUPPER
 	RET
 
 h2:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x20
 	JL   h2_part
 
@@ -21896,23 +22700,23 @@ h2_step_one:
 	JNZ          h2_step_one
 
 h2_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h2_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z4
+	VBROADCASTSS alpha+72(FP), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
 h2_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h2_whole_fresh
-	VBROADCASTSS beta+68(FP), Z4
+	VBROADCASTSS beta+76(FP), Z4
 	VMOVUPS      (AX), Z5
 	VFMADD231PS  Z4, Z5, Z0
 	VMOVUPS      Z0, (AX)
@@ -21927,9 +22731,12 @@ h2_whole_scaled:
 	VFMADD231PS  Z4, Z5, Z3
 	VMOVUPS      Z3, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h2_tile
 	VZEROUPPER
@@ -21942,9 +22749,12 @@ h2_whole_fresh:
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h2_tile
 	VZEROUPPER
@@ -21983,23 +22793,23 @@ h2_partstep_one:
 	ADDQ         $0x04, CX
 	DECQ         DX
 	JNZ          h2_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h2_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z4
+	VBROADCASTSS alpha+72(FP), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
 h2_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h2_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z4
+	VBROADCASTSS beta+76(FP), Z4
 	VMOVUPS.Z    (AX), K1, Z5
 	VFMADD231PS  Z4, Z5, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -22014,9 +22824,12 @@ h2_partwhole_scaled:
 	VFMADD231PS  Z4, Z5, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h2_parttile
 	VZEROUPPER
@@ -22029,16 +22842,19 @@ h2_partwhole_fresh:
 	VMOVUPS Z2, K1, (AX)
 	VMOVUPS Z3, K2, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h2_parttile
 	VZEROUPPER
 	RET
 
 h3:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x20
 	JL   h3_part
 
@@ -22132,13 +22948,13 @@ h3_step_one:
 	JNZ          h3_step_one
 
 h3_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h3_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z6
+	VBROADCASTSS alpha+72(FP), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
 	VMULPS       Z6, Z2, Z2
@@ -22147,10 +22963,10 @@ h3_step_end:
 	VMULPS       Z6, Z5, Z5
 
 h3_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h3_whole_fresh
-	VBROADCASTSS beta+68(FP), Z6
+	VBROADCASTSS beta+76(FP), Z6
 	VMOVUPS      (AX), Z7
 	VFMADD231PS  Z6, Z7, Z0
 	VMOVUPS      Z0, (AX)
@@ -22172,9 +22988,12 @@ h3_whole_scaled:
 	VFMADD231PS  Z6, Z7, Z5
 	VMOVUPS      Z5, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h3_tile
 	VZEROUPPER
@@ -22190,9 +23009,12 @@ h3_whole_fresh:
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h3_tile
 	VZEROUPPER
@@ -22236,13 +23058,13 @@ h3_partstep_one:
 	ADDQ         $0x04, CX
 	DECQ         DX
 	JNZ          h3_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h3_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z6
+	VBROADCASTSS alpha+72(FP), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
 	VMULPS       Z6, Z2, Z2
@@ -22251,10 +23073,10 @@ h3_partstep_one:
 	VMULPS       Z6, Z5, Z5
 
 h3_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h3_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z6
+	VBROADCASTSS beta+76(FP), Z6
 	VMOVUPS.Z    (AX), K1, Z7
 	VFMADD231PS  Z6, Z7, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -22276,9 +23098,12 @@ h3_partwhole_scaled:
 	VFMADD231PS  Z6, Z7, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h3_parttile
 	VZEROUPPER
@@ -22294,16 +23119,19 @@ h3_partwhole_fresh:
 	VMOVUPS Z4, K1, (AX)
 	VMOVUPS Z5, K2, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h3_parttile
 	VZEROUPPER
 	RET
 
 h4:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x20
 	JL   h4_part
 
@@ -22417,13 +23245,13 @@ h4_step_one:
 	JNZ          h4_step_one
 
 h4_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h4_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z8
+	VBROADCASTSS alpha+72(FP), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
 	VMULPS       Z8, Z2, Z2
@@ -22434,10 +23262,10 @@ h4_step_end:
 	VMULPS       Z8, Z7, Z7
 
 h4_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h4_whole_fresh
-	VBROADCASTSS beta+68(FP), Z8
+	VBROADCASTSS beta+76(FP), Z8
 	VMOVUPS      (AX), Z9
 	VFMADD231PS  Z8, Z9, Z0
 	VMOVUPS      Z0, (AX)
@@ -22466,9 +23294,12 @@ h4_whole_scaled:
 	VFMADD231PS  Z8, Z9, Z7
 	VMOVUPS      Z7, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h4_tile
 	VZEROUPPER
@@ -22487,9 +23318,12 @@ h4_whole_fresh:
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h4_tile
 	VZEROUPPER
@@ -22540,13 +23374,13 @@ h4_partstep_one:
 	ADDQ         $0x04, DX
 	DECQ         BX
 	JNZ          h4_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h4_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z8
+	VBROADCASTSS alpha+72(FP), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
 	VMULPS       Z8, Z2, Z2
@@ -22557,10 +23391,10 @@ h4_partstep_one:
 	VMULPS       Z8, Z7, Z7
 
 h4_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h4_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z8
+	VBROADCASTSS beta+76(FP), Z8
 	VMOVUPS.Z    (AX), K1, Z9
 	VFMADD231PS  Z8, Z9, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -22589,9 +23423,12 @@ h4_partwhole_scaled:
 	VFMADD231PS  Z8, Z9, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h4_parttile
 	VZEROUPPER
@@ -22610,16 +23447,19 @@ h4_partwhole_fresh:
 	VMOVUPS Z6, K1, (AX)
 	VMOVUPS Z7, K2, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h4_parttile
 	VZEROUPPER
 	RET
 
 h5:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x20
 	JL   h5_part
 
@@ -22750,13 +23590,13 @@ h5_step_one:
 	JNZ          h5_step_one
 
 h5_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h5_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z10
+	VBROADCASTSS alpha+72(FP), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
 	VMULPS       Z10, Z2, Z2
@@ -22769,10 +23609,10 @@ h5_step_end:
 	VMULPS       Z10, Z9, Z9
 
 h5_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h5_whole_fresh
-	VBROADCASTSS beta+68(FP), Z10
+	VBROADCASTSS beta+76(FP), Z10
 	VMOVUPS      (AX), Z11
 	VFMADD231PS  Z10, Z11, Z0
 	VMOVUPS      Z0, (AX)
@@ -22808,9 +23648,12 @@ h5_whole_scaled:
 	VFMADD231PS  Z10, Z11, Z9
 	VMOVUPS      Z9, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h5_tile
 	VZEROUPPER
@@ -22832,9 +23675,12 @@ h5_whole_fresh:
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h5_tile
 	VZEROUPPER
@@ -22890,13 +23736,13 @@ h5_partstep_one:
 	ADDQ         $0x04, DX
 	DECQ         BX
 	JNZ          h5_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h5_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z10
+	VBROADCASTSS alpha+72(FP), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
 	VMULPS       Z10, Z2, Z2
@@ -22909,10 +23755,10 @@ h5_partstep_one:
 	VMULPS       Z10, Z9, Z9
 
 h5_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h5_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z10
+	VBROADCASTSS beta+76(FP), Z10
 	VMOVUPS.Z    (AX), K1, Z11
 	VFMADD231PS  Z10, Z11, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -22948,9 +23794,12 @@ h5_partwhole_scaled:
 	VFMADD231PS  Z10, Z11, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h5_parttile
 	VZEROUPPER
@@ -22972,16 +23821,19 @@ h5_partwhole_fresh:
 	VMOVUPS Z8, K1, (AX)
 	VMOVUPS Z9, K2, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h5_parttile
 	VZEROUPPER
 	RET
 
 h6:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x20
 	JL   h6_part
 
@@ -23129,13 +23981,13 @@ h6_step_one:
 	JNZ          h6_step_one
 
 h6_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h6_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z12
+	VBROADCASTSS alpha+72(FP), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
 	VMULPS       Z12, Z2, Z2
@@ -23150,10 +24002,10 @@ h6_step_end:
 	VMULPS       Z12, Z11, Z11
 
 h6_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h6_whole_fresh
-	VBROADCASTSS beta+68(FP), Z12
+	VBROADCASTSS beta+76(FP), Z12
 	VMOVUPS      (AX), Z13
 	VFMADD231PS  Z12, Z13, Z0
 	VMOVUPS      Z0, (AX)
@@ -23196,9 +24048,12 @@ h6_whole_scaled:
 	VFMADD231PS  Z12, Z13, Z11
 	VMOVUPS      Z11, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h6_tile
 	VZEROUPPER
@@ -23223,9 +24078,12 @@ h6_whole_fresh:
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h6_tile
 	VZEROUPPER
@@ -23286,13 +24144,13 @@ h6_partstep_one:
 	ADDQ         $0x04, DX
 	DECQ         BX
 	JNZ          h6_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h6_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z12
+	VBROADCASTSS alpha+72(FP), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
 	VMULPS       Z12, Z2, Z2
@@ -23307,10 +24165,10 @@ h6_partstep_one:
 	VMULPS       Z12, Z11, Z11
 
 h6_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h6_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z12
+	VBROADCASTSS beta+76(FP), Z12
 	VMOVUPS.Z    (AX), K1, Z13
 	VFMADD231PS  Z12, Z13, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -23353,9 +24211,12 @@ h6_partwhole_scaled:
 	VFMADD231PS  Z12, Z13, Z11
 	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h6_parttile
 	VZEROUPPER
@@ -23380,16 +24241,19 @@ h6_partwhole_fresh:
 	VMOVUPS Z10, K1, (AX)
 	VMOVUPS Z11, K2, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h6_parttile
 	VZEROUPPER
 	RET
 
 h7:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x20
 	JL   h7_part
 
@@ -23557,13 +24421,13 @@ h7_step_one:
 	JNZ          h7_step_one
 
 h7_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h7_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z14
+	VBROADCASTSS alpha+72(FP), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
 	VMULPS       Z14, Z2, Z2
@@ -23580,10 +24444,10 @@ h7_step_end:
 	VMULPS       Z14, Z13, Z13
 
 h7_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h7_whole_fresh
-	VBROADCASTSS beta+68(FP), Z14
+	VBROADCASTSS beta+76(FP), Z14
 	VMOVUPS      (AX), Z15
 	VFMADD231PS  Z14, Z15, Z0
 	VMOVUPS      Z0, (AX)
@@ -23633,9 +24497,12 @@ h7_whole_scaled:
 	VFMADD231PS  Z14, Z15, Z13
 	VMOVUPS      Z13, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h7_tile
 	VZEROUPPER
@@ -23663,9 +24530,12 @@ h7_whole_fresh:
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h7_tile
 	VZEROUPPER
@@ -23733,13 +24603,13 @@ h7_partstep_one:
 	ADDQ         $0x04, DX
 	DECQ         SI
 	JNZ          h7_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h7_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z14
+	VBROADCASTSS alpha+72(FP), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
 	VMULPS       Z14, Z2, Z2
@@ -23756,10 +24626,10 @@ h7_partstep_one:
 	VMULPS       Z14, Z13, Z13
 
 h7_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h7_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z14
+	VBROADCASTSS beta+76(FP), Z14
 	VMOVUPS.Z    (AX), K1, Z15
 	VFMADD231PS  Z14, Z15, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -23809,9 +24679,12 @@ h7_partwhole_scaled:
 	VFMADD231PS  Z14, Z15, Z13
 	VMOVUPS      Z13, K2, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h7_parttile
 	VZEROUPPER
@@ -23839,16 +24712,19 @@ h7_partwhole_fresh:
 	VMOVUPS Z12, K1, (AX)
 	VMOVUPS Z13, K2, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h7_parttile
 	VZEROUPPER
 	RET
 
 h8:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x20
 	JL   h8_part
 
@@ -24033,13 +24909,13 @@ h8_step_one:
 	JNZ          h8_step_one
 
 h8_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h8_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z16
+	VBROADCASTSS alpha+72(FP), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
 	VMULPS       Z16, Z2, Z2
@@ -24058,10 +24934,10 @@ h8_step_end:
 	VMULPS       Z16, Z15, Z15
 
 h8_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h8_whole_fresh
-	VBROADCASTSS beta+68(FP), Z16
+	VBROADCASTSS beta+76(FP), Z16
 	VMOVUPS      (AX), Z17
 	VFMADD231PS  Z16, Z17, Z0
 	VMOVUPS      Z0, (AX)
@@ -24118,9 +24994,12 @@ h8_whole_scaled:
 	VFMADD231PS  Z16, Z17, Z15
 	VMOVUPS      Z15, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h8_tile
 	VZEROUPPER
@@ -24151,9 +25030,12 @@ h8_whole_fresh:
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h8_tile
 	VZEROUPPER
@@ -24226,13 +25108,13 @@ h8_partstep_one:
 	ADDQ         $0x04, DX
 	DECQ         SI
 	JNZ          h8_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h8_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z16
+	VBROADCASTSS alpha+72(FP), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
 	VMULPS       Z16, Z2, Z2
@@ -24251,10 +25133,10 @@ h8_partstep_one:
 	VMULPS       Z16, Z15, Z15
 
 h8_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h8_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z16
+	VBROADCASTSS beta+76(FP), Z16
 	VMOVUPS.Z    (AX), K1, Z17
 	VFMADD231PS  Z16, Z17, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -24311,9 +25193,12 @@ h8_partwhole_scaled:
 	VFMADD231PS  Z16, Z17, Z15
 	VMOVUPS      Z15, K2, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h8_parttile
 	VZEROUPPER
@@ -24344,16 +25229,19 @@ h8_partwhole_fresh:
 	VMOVUPS Z14, K1, (AX)
 	VMOVUPS Z15, K2, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h8_parttile
 	VZEROUPPER
 	RET
 
 h9:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x20
 	JL   h9_part
 
@@ -24555,13 +25443,13 @@ h9_step_one:
 	JNZ          h9_step_one
 
 h9_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h9_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z18
+	VBROADCASTSS alpha+72(FP), Z18
 	VMULPS       Z18, Z0, Z0
 	VMULPS       Z18, Z1, Z1
 	VMULPS       Z18, Z2, Z2
@@ -24582,10 +25470,10 @@ h9_step_end:
 	VMULPS       Z18, Z17, Z17
 
 h9_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h9_whole_fresh
-	VBROADCASTSS beta+68(FP), Z18
+	VBROADCASTSS beta+76(FP), Z18
 	VMOVUPS      (AX), Z19
 	VFMADD231PS  Z18, Z19, Z0
 	VMOVUPS      Z0, (AX)
@@ -24649,9 +25537,12 @@ h9_whole_scaled:
 	VFMADD231PS  Z18, Z19, Z17
 	VMOVUPS      Z17, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h9_tile
 	VZEROUPPER
@@ -24685,9 +25576,12 @@ h9_whole_fresh:
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h9_tile
 	VZEROUPPER
@@ -24765,13 +25659,13 @@ h9_partstep_one:
 	ADDQ         $0x04, DX
 	DECQ         SI
 	JNZ          h9_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h9_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z18
+	VBROADCASTSS alpha+72(FP), Z18
 	VMULPS       Z18, Z0, Z0
 	VMULPS       Z18, Z1, Z1
 	VMULPS       Z18, Z2, Z2
@@ -24792,10 +25686,10 @@ h9_partstep_one:
 	VMULPS       Z18, Z17, Z17
 
 h9_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h9_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z18
+	VBROADCASTSS beta+76(FP), Z18
 	VMOVUPS.Z    (AX), K1, Z19
 	VFMADD231PS  Z18, Z19, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -24859,9 +25753,12 @@ h9_partwhole_scaled:
 	VFMADD231PS  Z18, Z19, Z17
 	VMOVUPS      Z17, K2, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h9_parttile
 	VZEROUPPER
@@ -24895,16 +25792,19 @@ h9_partwhole_fresh:
 	VMOVUPS Z16, K1, (AX)
 	VMOVUPS Z17, K2, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h9_parttile
 	VZEROUPPER
 	RET
 
 h10:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x20
 	JL   h10_part
 
@@ -25126,13 +26026,13 @@ h10_step_one:
 	JNZ          h10_step_one
 
 h10_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h10_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z20
+	VBROADCASTSS alpha+72(FP), Z20
 	VMULPS       Z20, Z0, Z0
 	VMULPS       Z20, Z1, Z1
 	VMULPS       Z20, Z2, Z2
@@ -25155,10 +26055,10 @@ h10_step_end:
 	VMULPS       Z20, Z19, Z19
 
 h10_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h10_whole_fresh
-	VBROADCASTSS beta+68(FP), Z20
+	VBROADCASTSS beta+76(FP), Z20
 	VMOVUPS      (AX), Z21
 	VFMADD231PS  Z20, Z21, Z0
 	VMOVUPS      Z0, (AX)
@@ -25229,9 +26129,12 @@ h10_whole_scaled:
 	VFMADD231PS  Z20, Z21, Z19
 	VMOVUPS      Z19, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h10_tile
 	VZEROUPPER
@@ -25268,9 +26171,12 @@ h10_whole_fresh:
 	VMOVUPS Z18, (AX)
 	VMOVUPS Z19, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h10_tile
 	VZEROUPPER
@@ -25355,13 +26261,13 @@ h10_partstep_one:
 	ADDQ         $0x04, DX
 	DECQ         DI
 	JNZ          h10_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h10_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z20
+	VBROADCASTSS alpha+72(FP), Z20
 	VMULPS       Z20, Z0, Z0
 	VMULPS       Z20, Z1, Z1
 	VMULPS       Z20, Z2, Z2
@@ -25384,10 +26290,10 @@ h10_partstep_one:
 	VMULPS       Z20, Z19, Z19
 
 h10_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h10_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z20
+	VBROADCASTSS beta+76(FP), Z20
 	VMOVUPS.Z    (AX), K1, Z21
 	VFMADD231PS  Z20, Z21, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -25458,9 +26364,12 @@ h10_partwhole_scaled:
 	VFMADD231PS  Z20, Z21, Z19
 	VMOVUPS      Z19, K2, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h10_parttile
 	VZEROUPPER
@@ -25497,16 +26406,19 @@ h10_partwhole_fresh:
 	VMOVUPS Z18, K1, (AX)
 	VMOVUPS Z19, K2, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h10_parttile
 	VZEROUPPER
 	RET
 
 h11:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x20
 	JL   h11_part
 
@@ -25745,13 +26657,13 @@ h11_step_one:
 	JNZ          h11_step_one
 
 h11_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h11_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z22
+	VBROADCASTSS alpha+72(FP), Z22
 	VMULPS       Z22, Z0, Z0
 	VMULPS       Z22, Z1, Z1
 	VMULPS       Z22, Z2, Z2
@@ -25776,10 +26688,10 @@ h11_step_end:
 	VMULPS       Z22, Z21, Z21
 
 h11_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h11_whole_fresh
-	VBROADCASTSS beta+68(FP), Z22
+	VBROADCASTSS beta+76(FP), Z22
 	VMOVUPS      (AX), Z23
 	VFMADD231PS  Z22, Z23, Z0
 	VMOVUPS      Z0, (AX)
@@ -25857,9 +26769,12 @@ h11_whole_scaled:
 	VFMADD231PS  Z22, Z23, Z21
 	VMOVUPS      Z21, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h11_tile
 	VZEROUPPER
@@ -25899,9 +26814,12 @@ h11_whole_fresh:
 	VMOVUPS Z20, (AX)
 	VMOVUPS Z21, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h11_tile
 	VZEROUPPER
@@ -25991,13 +26909,13 @@ h11_partstep_one:
 	ADDQ         $0x04, DX
 	DECQ         DI
 	JNZ          h11_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h11_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z22
+	VBROADCASTSS alpha+72(FP), Z22
 	VMULPS       Z22, Z0, Z0
 	VMULPS       Z22, Z1, Z1
 	VMULPS       Z22, Z2, Z2
@@ -26022,10 +26940,10 @@ h11_partstep_one:
 	VMULPS       Z22, Z21, Z21
 
 h11_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h11_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z22
+	VBROADCASTSS beta+76(FP), Z22
 	VMOVUPS.Z    (AX), K1, Z23
 	VFMADD231PS  Z22, Z23, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -26103,9 +27021,12 @@ h11_partwhole_scaled:
 	VFMADD231PS  Z22, Z23, Z21
 	VMOVUPS      Z21, K2, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h11_parttile
 	VZEROUPPER
@@ -26145,16 +27066,19 @@ h11_partwhole_fresh:
 	VMOVUPS Z20, K1, (AX)
 	VMOVUPS Z21, K2, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h11_parttile
 	VZEROUPPER
 	RET
 
 h12:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x20
 	JL   h12_part
 
@@ -26410,13 +27334,13 @@ h12_step_one:
 	JNZ          h12_step_one
 
 h12_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h12_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z24
+	VBROADCASTSS alpha+72(FP), Z24
 	VMULPS       Z24, Z0, Z0
 	VMULPS       Z24, Z1, Z1
 	VMULPS       Z24, Z2, Z2
@@ -26443,10 +27367,10 @@ h12_step_end:
 	VMULPS       Z24, Z23, Z23
 
 h12_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h12_whole_fresh
-	VBROADCASTSS beta+68(FP), Z24
+	VBROADCASTSS beta+76(FP), Z24
 	VMOVUPS      (AX), Z25
 	VFMADD231PS  Z24, Z25, Z0
 	VMOVUPS      Z0, (AX)
@@ -26531,9 +27455,12 @@ h12_whole_scaled:
 	VFMADD231PS  Z24, Z25, Z23
 	VMOVUPS      Z23, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h12_tile
 	VZEROUPPER
@@ -26576,9 +27503,12 @@ h12_whole_fresh:
 	VMOVUPS Z22, (AX)
 	VMOVUPS Z23, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h12_tile
 	VZEROUPPER
@@ -26673,13 +27603,13 @@ h12_partstep_one:
 	ADDQ         $0x04, DX
 	DECQ         DI
 	JNZ          h12_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h12_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z24
+	VBROADCASTSS alpha+72(FP), Z24
 	VMULPS       Z24, Z0, Z0
 	VMULPS       Z24, Z1, Z1
 	VMULPS       Z24, Z2, Z2
@@ -26706,10 +27636,10 @@ h12_partstep_one:
 	VMULPS       Z24, Z23, Z23
 
 h12_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h12_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z24
+	VBROADCASTSS beta+76(FP), Z24
 	VMOVUPS.Z    (AX), K1, Z25
 	VFMADD231PS  Z24, Z25, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -26794,9 +27724,12 @@ h12_partwhole_scaled:
 	VFMADD231PS  Z24, Z25, Z23
 	VMOVUPS      Z23, K2, 64(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h12_parttile
 	VZEROUPPER
@@ -26839,17 +27772,20 @@ h12_partwhole_fresh:
 	VMOVUPS Z22, K1, (AX)
 	VMOVUPS Z23, K2, 64(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h12_parttile
 	VZEROUPPER
 	RET
 
-// func tile64AVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+// func tile64AVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, nextB int, alpha float32, beta float32, c *float32, strideC int, nextC int, cols int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·tile64AVX512(SB), NOSPLIT, $0-96
+TEXT ·tile64AVX512(SB), NOSPLIT, $0-112
 	MOVQ height+0(FP), AX
 	CMPQ AX, $0x06
 	JEQ  h6
@@ -26861,7 +27797,7 @@ TEXT ·tile64AVX512(SB), NOSPLIT, $0-96
 	JEQ  h3
 	CMPQ AX, $0x02
 	JEQ  h2
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x40
 	JL   h1_part
 
@@ -26945,23 +27881,23 @@ h1_step_one:
 	JNZ          h1_step_one
 
 h1_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h1_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z4
+	VBROADCASTSS alpha+72(FP), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
 h1_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h1_whole_fresh
-	VBROADCASTSS beta+68(FP), Z4
+	VBROADCASTSS beta+76(FP), Z4
 	VMOVUPS      (AX), Z5
 	VFMADD231PS  Z4, Z5, Z0
 	VMOVUPS      Z0, (AX)
@@ -26975,9 +27911,12 @@ h1_whole_scaled:
 	VFMADD231PS  Z4, Z5, Z3
 	VMOVUPS      Z3, 192(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h1_tile
 	VZEROUPPER
@@ -26989,9 +27928,12 @@ h1_whole_fresh:
 	VMOVUPS Z2, 128(AX)
 	VMOVUPS Z3, 192(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h1_tile
 	VZEROUPPER
@@ -27034,23 +27976,23 @@ h1_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h1_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h1_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z4
+	VBROADCASTSS alpha+72(FP), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
 h1_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h1_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z4
+	VBROADCASTSS beta+76(FP), Z4
 	VMOVUPS.Z    (AX), K1, Z5
 	VFMADD231PS  Z4, Z5, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -27064,9 +28006,12 @@ h1_partwhole_scaled:
 	VFMADD231PS  Z4, Z5, Z3
 	VMOVUPS      Z3, K4, 192(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h1_parttile
 	VZEROUPPER
@@ -27078,16 +28023,19 @@ h1_partwhole_fresh:
 	VMOVUPS Z2, K3, 128(AX)
 	VMOVUPS Z3, K4, 192(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h1_parttile
 	VZEROUPPER
 	RET
 
 h2:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x40
 	JL   h2_part
 
@@ -27200,13 +28148,13 @@ h2_step_one:
 	JNZ          h2_step_one
 
 h2_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h2_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z8
+	VBROADCASTSS alpha+72(FP), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
 	VMULPS       Z8, Z2, Z2
@@ -27217,10 +28165,10 @@ h2_step_end:
 	VMULPS       Z8, Z7, Z7
 
 h2_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h2_whole_fresh
-	VBROADCASTSS beta+68(FP), Z8
+	VBROADCASTSS beta+76(FP), Z8
 	VMOVUPS      (AX), Z9
 	VFMADD231PS  Z8, Z9, Z0
 	VMOVUPS      Z0, (AX)
@@ -27247,9 +28195,12 @@ h2_whole_scaled:
 	VFMADD231PS  Z8, Z9, Z7
 	VMOVUPS      Z7, 192(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h2_tile
 	VZEROUPPER
@@ -27266,9 +28217,12 @@ h2_whole_fresh:
 	VMOVUPS Z6, 128(AX)
 	VMOVUPS Z7, 192(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h2_tile
 	VZEROUPPER
@@ -27320,13 +28274,13 @@ h2_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h2_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h2_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z8
+	VBROADCASTSS alpha+72(FP), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
 	VMULPS       Z8, Z2, Z2
@@ -27337,10 +28291,10 @@ h2_partstep_one:
 	VMULPS       Z8, Z7, Z7
 
 h2_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h2_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z8
+	VBROADCASTSS beta+76(FP), Z8
 	VMOVUPS.Z    (AX), K1, Z9
 	VFMADD231PS  Z8, Z9, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -27367,9 +28321,12 @@ h2_partwhole_scaled:
 	VFMADD231PS  Z8, Z9, Z7
 	VMOVUPS      Z7, K4, 192(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h2_parttile
 	VZEROUPPER
@@ -27386,16 +28343,19 @@ h2_partwhole_fresh:
 	VMOVUPS Z6, K3, 128(AX)
 	VMOVUPS Z7, K4, 192(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h2_parttile
 	VZEROUPPER
 	RET
 
 h3:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x40
 	JL   h3_part
 
@@ -27537,13 +28497,13 @@ h3_step_one:
 	JNZ          h3_step_one
 
 h3_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h3_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z12
+	VBROADCASTSS alpha+72(FP), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
 	VMULPS       Z12, Z2, Z2
@@ -27558,10 +28518,10 @@ h3_step_end:
 	VMULPS       Z12, Z11, Z11
 
 h3_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h3_whole_fresh
-	VBROADCASTSS beta+68(FP), Z12
+	VBROADCASTSS beta+76(FP), Z12
 	VMOVUPS      (AX), Z13
 	VFMADD231PS  Z12, Z13, Z0
 	VMOVUPS      Z0, (AX)
@@ -27601,9 +28561,12 @@ h3_whole_scaled:
 	VFMADD231PS  Z12, Z13, Z11
 	VMOVUPS      Z11, 192(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h3_tile
 	VZEROUPPER
@@ -27625,9 +28588,12 @@ h3_whole_fresh:
 	VMOVUPS Z10, 128(AX)
 	VMOVUPS Z11, 192(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h3_tile
 	VZEROUPPER
@@ -27688,13 +28654,13 @@ h3_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h3_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h3_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z12
+	VBROADCASTSS alpha+72(FP), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
 	VMULPS       Z12, Z2, Z2
@@ -27709,10 +28675,10 @@ h3_partstep_one:
 	VMULPS       Z12, Z11, Z11
 
 h3_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h3_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z12
+	VBROADCASTSS beta+76(FP), Z12
 	VMOVUPS.Z    (AX), K1, Z13
 	VFMADD231PS  Z12, Z13, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -27752,9 +28718,12 @@ h3_partwhole_scaled:
 	VFMADD231PS  Z12, Z13, Z11
 	VMOVUPS      Z11, K4, 192(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h3_parttile
 	VZEROUPPER
@@ -27776,16 +28745,19 @@ h3_partwhole_fresh:
 	VMOVUPS Z10, K3, 128(AX)
 	VMOVUPS Z11, K4, 192(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h3_parttile
 	VZEROUPPER
 	RET
 
 h4:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x40
 	JL   h4_part
 
@@ -27956,13 +28928,13 @@ h4_step_one:
 	JNZ          h4_step_one
 
 h4_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h4_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z16
+	VBROADCASTSS alpha+72(FP), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
 	VMULPS       Z16, Z2, Z2
@@ -27981,10 +28953,10 @@ h4_step_end:
 	VMULPS       Z16, Z15, Z15
 
 h4_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h4_whole_fresh
-	VBROADCASTSS beta+68(FP), Z16
+	VBROADCASTSS beta+76(FP), Z16
 	VMOVUPS      (AX), Z17
 	VFMADD231PS  Z16, Z17, Z0
 	VMOVUPS      Z0, (AX)
@@ -28037,9 +29009,12 @@ h4_whole_scaled:
 	VFMADD231PS  Z16, Z17, Z15
 	VMOVUPS      Z15, 192(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h4_tile
 	VZEROUPPER
@@ -28066,9 +29041,12 @@ h4_whole_fresh:
 	VMOVUPS Z14, 128(AX)
 	VMOVUPS Z15, 192(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h4_tile
 	VZEROUPPER
@@ -28138,13 +29116,13 @@ h4_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h4_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h4_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z16
+	VBROADCASTSS alpha+72(FP), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
 	VMULPS       Z16, Z2, Z2
@@ -28163,10 +29141,10 @@ h4_partstep_one:
 	VMULPS       Z16, Z15, Z15
 
 h4_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h4_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z16
+	VBROADCASTSS beta+76(FP), Z16
 	VMOVUPS.Z    (AX), K1, Z17
 	VFMADD231PS  Z16, Z17, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -28219,9 +29197,12 @@ h4_partwhole_scaled:
 	VFMADD231PS  Z16, Z17, Z15
 	VMOVUPS      Z15, K4, 192(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h4_parttile
 	VZEROUPPER
@@ -28248,16 +29229,19 @@ h4_partwhole_fresh:
 	VMOVUPS Z14, K3, 128(AX)
 	VMOVUPS Z15, K4, 192(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h4_parttile
 	VZEROUPPER
 	RET
 
 h5:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x40
 	JL   h5_part
 
@@ -28457,13 +29441,13 @@ h5_step_one:
 	JNZ          h5_step_one
 
 h5_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h5_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z20
+	VBROADCASTSS alpha+72(FP), Z20
 	VMULPS       Z20, Z0, Z0
 	VMULPS       Z20, Z1, Z1
 	VMULPS       Z20, Z2, Z2
@@ -28486,10 +29470,10 @@ h5_step_end:
 	VMULPS       Z20, Z19, Z19
 
 h5_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h5_whole_fresh
-	VBROADCASTSS beta+68(FP), Z20
+	VBROADCASTSS beta+76(FP), Z20
 	VMOVUPS      (AX), Z21
 	VFMADD231PS  Z20, Z21, Z0
 	VMOVUPS      Z0, (AX)
@@ -28555,9 +29539,12 @@ h5_whole_scaled:
 	VFMADD231PS  Z20, Z21, Z19
 	VMOVUPS      Z19, 192(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h5_tile
 	VZEROUPPER
@@ -28589,9 +29576,12 @@ h5_whole_fresh:
 	VMOVUPS Z18, 128(AX)
 	VMOVUPS Z19, 192(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h5_tile
 	VZEROUPPER
@@ -28670,13 +29660,13 @@ h5_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h5_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h5_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z20
+	VBROADCASTSS alpha+72(FP), Z20
 	VMULPS       Z20, Z0, Z0
 	VMULPS       Z20, Z1, Z1
 	VMULPS       Z20, Z2, Z2
@@ -28699,10 +29689,10 @@ h5_partstep_one:
 	VMULPS       Z20, Z19, Z19
 
 h5_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h5_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z20
+	VBROADCASTSS beta+76(FP), Z20
 	VMOVUPS.Z    (AX), K1, Z21
 	VFMADD231PS  Z20, Z21, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -28768,9 +29758,12 @@ h5_partwhole_scaled:
 	VFMADD231PS  Z20, Z21, Z19
 	VMOVUPS      Z19, K4, 192(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h5_parttile
 	VZEROUPPER
@@ -28802,16 +29795,19 @@ h5_partwhole_fresh:
 	VMOVUPS Z18, K3, 128(AX)
 	VMOVUPS Z19, K4, 192(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h5_parttile
 	VZEROUPPER
 	RET
 
 h6:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x40
 	JL   h6_part
 
@@ -29040,13 +30036,13 @@ h6_step_one:
 	JNZ          h6_step_one
 
 h6_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h6_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z24
+	VBROADCASTSS alpha+72(FP), Z24
 	VMULPS       Z24, Z0, Z0
 	VMULPS       Z24, Z1, Z1
 	VMULPS       Z24, Z2, Z2
@@ -29073,10 +30069,10 @@ h6_step_end:
 	VMULPS       Z24, Z23, Z23
 
 h6_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h6_whole_fresh
-	VBROADCASTSS beta+68(FP), Z24
+	VBROADCASTSS beta+76(FP), Z24
 	VMOVUPS      (AX), Z25
 	VFMADD231PS  Z24, Z25, Z0
 	VMOVUPS      Z0, (AX)
@@ -29155,9 +30151,12 @@ h6_whole_scaled:
 	VFMADD231PS  Z24, Z25, Z23
 	VMOVUPS      Z23, 192(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h6_tile
 	VZEROUPPER
@@ -29194,9 +30193,12 @@ h6_whole_fresh:
 	VMOVUPS Z22, 128(AX)
 	VMOVUPS Z23, 192(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h6_tile
 	VZEROUPPER
@@ -29284,13 +30286,13 @@ h6_partstep_one:
 	ADDQ         SI, BX
 	DECQ         DX
 	JNZ          h6_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h6_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z24
+	VBROADCASTSS alpha+72(FP), Z24
 	VMULPS       Z24, Z0, Z0
 	VMULPS       Z24, Z1, Z1
 	VMULPS       Z24, Z2, Z2
@@ -29317,10 +30319,10 @@ h6_partstep_one:
 	VMULPS       Z24, Z23, Z23
 
 h6_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h6_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z24
+	VBROADCASTSS beta+76(FP), Z24
 	VMOVUPS.Z    (AX), K1, Z25
 	VFMADD231PS  Z24, Z25, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -29399,9 +30401,12 @@ h6_partwhole_scaled:
 	VFMADD231PS  Z24, Z25, Z23
 	VMOVUPS      Z23, K4, 192(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h6_parttile
 	VZEROUPPER
@@ -29438,17 +30443,20 @@ h6_partwhole_fresh:
 	VMOVUPS Z22, K3, 128(AX)
 	VMOVUPS Z23, K4, 192(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h6_parttile
 	VZEROUPPER
 	RET
 
-// func tile64RowsAVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+// func tile64RowsAVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, nextB int, alpha float32, beta float32, c *float32, strideC int, nextC int, cols int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·tile64RowsAVX512(SB), NOSPLIT, $0-96
+TEXT ·tile64RowsAVX512(SB), NOSPLIT, $0-112
 	MOVQ height+0(FP), AX
 	CMPQ AX, $0x06
 	JEQ  h6
@@ -29460,7 +30468,7 @@ TEXT ·tile64RowsAVX512(SB), NOSPLIT, $0-96
 	JEQ  h3
 	CMPQ AX, $0x02
 	JEQ  h2
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x40
 	JL   h1_part
 
@@ -29542,23 +30550,23 @@ h1_step_one:
 	JNZ          h1_step_one
 
 h1_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h1_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z4
+	VBROADCASTSS alpha+72(FP), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
 h1_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h1_whole_fresh
-	VBROADCASTSS beta+68(FP), Z4
+	VBROADCASTSS beta+76(FP), Z4
 	VMOVUPS      (AX), Z5
 	VFMADD231PS  Z4, Z5, Z0
 	VMOVUPS      Z0, (AX)
@@ -29572,9 +30580,12 @@ h1_whole_scaled:
 	VFMADD231PS  Z4, Z5, Z3
 	VMOVUPS      Z3, 192(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h1_tile
 	VZEROUPPER
@@ -29586,9 +30597,12 @@ h1_whole_fresh:
 	VMOVUPS Z2, 128(AX)
 	VMOVUPS Z3, 192(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h1_tile
 	VZEROUPPER
@@ -29632,23 +30646,23 @@ h1_partstep_one:
 	ADDQ         $0x04, CX
 	DECQ         AX
 	JNZ          h1_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h1_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z4
+	VBROADCASTSS alpha+72(FP), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
 h1_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h1_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z4
+	VBROADCASTSS beta+76(FP), Z4
 	VMOVUPS.Z    (AX), K1, Z5
 	VFMADD231PS  Z4, Z5, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -29662,9 +30676,12 @@ h1_partwhole_scaled:
 	VFMADD231PS  Z4, Z5, Z3
 	VMOVUPS      Z3, K4, 192(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h1_parttile
 	VZEROUPPER
@@ -29676,16 +30693,19 @@ h1_partwhole_fresh:
 	VMOVUPS Z2, K3, 128(AX)
 	VMOVUPS Z3, K4, 192(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h1_parttile
 	VZEROUPPER
 	RET
 
 h2:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x40
 	JL   h2_part
 
@@ -29796,13 +30816,13 @@ h2_step_one:
 	JNZ          h2_step_one
 
 h2_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h2_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z8
+	VBROADCASTSS alpha+72(FP), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
 	VMULPS       Z8, Z2, Z2
@@ -29813,10 +30833,10 @@ h2_step_end:
 	VMULPS       Z8, Z7, Z7
 
 h2_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h2_whole_fresh
-	VBROADCASTSS beta+68(FP), Z8
+	VBROADCASTSS beta+76(FP), Z8
 	VMOVUPS      (AX), Z9
 	VFMADD231PS  Z8, Z9, Z0
 	VMOVUPS      Z0, (AX)
@@ -29843,9 +30863,12 @@ h2_whole_scaled:
 	VFMADD231PS  Z8, Z9, Z7
 	VMOVUPS      Z7, 192(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h2_tile
 	VZEROUPPER
@@ -29862,9 +30885,12 @@ h2_whole_fresh:
 	VMOVUPS Z6, 128(AX)
 	VMOVUPS Z7, 192(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h2_tile
 	VZEROUPPER
@@ -29917,13 +30943,13 @@ h2_partstep_one:
 	ADDQ         $0x04, CX
 	DECQ         DX
 	JNZ          h2_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h2_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z8
+	VBROADCASTSS alpha+72(FP), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
 	VMULPS       Z8, Z2, Z2
@@ -29934,10 +30960,10 @@ h2_partstep_one:
 	VMULPS       Z8, Z7, Z7
 
 h2_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h2_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z8
+	VBROADCASTSS beta+76(FP), Z8
 	VMOVUPS.Z    (AX), K1, Z9
 	VFMADD231PS  Z8, Z9, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -29964,9 +30990,12 @@ h2_partwhole_scaled:
 	VFMADD231PS  Z8, Z9, Z7
 	VMOVUPS      Z7, K4, 192(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h2_parttile
 	VZEROUPPER
@@ -29983,16 +31012,19 @@ h2_partwhole_fresh:
 	VMOVUPS Z6, K3, 128(AX)
 	VMOVUPS Z7, K4, 192(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h2_parttile
 	VZEROUPPER
 	RET
 
 h3:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x40
 	JL   h3_part
 
@@ -30132,13 +31164,13 @@ h3_step_one:
 	JNZ          h3_step_one
 
 h3_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h3_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z12
+	VBROADCASTSS alpha+72(FP), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
 	VMULPS       Z12, Z2, Z2
@@ -30153,10 +31185,10 @@ h3_step_end:
 	VMULPS       Z12, Z11, Z11
 
 h3_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h3_whole_fresh
-	VBROADCASTSS beta+68(FP), Z12
+	VBROADCASTSS beta+76(FP), Z12
 	VMOVUPS      (AX), Z13
 	VFMADD231PS  Z12, Z13, Z0
 	VMOVUPS      Z0, (AX)
@@ -30196,9 +31228,12 @@ h3_whole_scaled:
 	VFMADD231PS  Z12, Z13, Z11
 	VMOVUPS      Z11, 192(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h3_tile
 	VZEROUPPER
@@ -30220,9 +31255,12 @@ h3_whole_fresh:
 	VMOVUPS Z10, 128(AX)
 	VMOVUPS Z11, 192(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h3_tile
 	VZEROUPPER
@@ -30284,13 +31322,13 @@ h3_partstep_one:
 	ADDQ         $0x04, CX
 	DECQ         DX
 	JNZ          h3_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h3_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z12
+	VBROADCASTSS alpha+72(FP), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
 	VMULPS       Z12, Z2, Z2
@@ -30305,10 +31343,10 @@ h3_partstep_one:
 	VMULPS       Z12, Z11, Z11
 
 h3_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h3_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z12
+	VBROADCASTSS beta+76(FP), Z12
 	VMOVUPS.Z    (AX), K1, Z13
 	VFMADD231PS  Z12, Z13, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -30348,9 +31386,12 @@ h3_partwhole_scaled:
 	VFMADD231PS  Z12, Z13, Z11
 	VMOVUPS      Z11, K4, 192(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h3_parttile
 	VZEROUPPER
@@ -30372,16 +31413,19 @@ h3_partwhole_fresh:
 	VMOVUPS Z10, K3, 128(AX)
 	VMOVUPS Z11, K4, 192(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h3_parttile
 	VZEROUPPER
 	RET
 
 h4:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x40
 	JL   h4_part
 
@@ -30553,13 +31597,13 @@ h4_step_one:
 	JNZ          h4_step_one
 
 h4_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h4_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z16
+	VBROADCASTSS alpha+72(FP), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
 	VMULPS       Z16, Z2, Z2
@@ -30578,10 +31622,10 @@ h4_step_end:
 	VMULPS       Z16, Z15, Z15
 
 h4_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h4_whole_fresh
-	VBROADCASTSS beta+68(FP), Z16
+	VBROADCASTSS beta+76(FP), Z16
 	VMOVUPS      (AX), Z17
 	VFMADD231PS  Z16, Z17, Z0
 	VMOVUPS      Z0, (AX)
@@ -30634,9 +31678,12 @@ h4_whole_scaled:
 	VFMADD231PS  Z16, Z17, Z15
 	VMOVUPS      Z15, 192(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h4_tile
 	VZEROUPPER
@@ -30663,9 +31710,12 @@ h4_whole_fresh:
 	VMOVUPS Z14, 128(AX)
 	VMOVUPS Z15, 192(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h4_tile
 	VZEROUPPER
@@ -30738,13 +31788,13 @@ h4_partstep_one:
 	ADDQ         $0x04, DX
 	DECQ         BX
 	JNZ          h4_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h4_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z16
+	VBROADCASTSS alpha+72(FP), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
 	VMULPS       Z16, Z2, Z2
@@ -30763,10 +31813,10 @@ h4_partstep_one:
 	VMULPS       Z16, Z15, Z15
 
 h4_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h4_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z16
+	VBROADCASTSS beta+76(FP), Z16
 	VMOVUPS.Z    (AX), K1, Z17
 	VFMADD231PS  Z16, Z17, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -30819,9 +31869,12 @@ h4_partwhole_scaled:
 	VFMADD231PS  Z16, Z17, Z15
 	VMOVUPS      Z15, K4, 192(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h4_parttile
 	VZEROUPPER
@@ -30848,16 +31901,19 @@ h4_partwhole_fresh:
 	VMOVUPS Z14, K3, 128(AX)
 	VMOVUPS Z15, K4, 192(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h4_parttile
 	VZEROUPPER
 	RET
 
 h5:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x40
 	JL   h5_part
 
@@ -31058,13 +32114,13 @@ h5_step_one:
 	JNZ          h5_step_one
 
 h5_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h5_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z20
+	VBROADCASTSS alpha+72(FP), Z20
 	VMULPS       Z20, Z0, Z0
 	VMULPS       Z20, Z1, Z1
 	VMULPS       Z20, Z2, Z2
@@ -31087,10 +32143,10 @@ h5_step_end:
 	VMULPS       Z20, Z19, Z19
 
 h5_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h5_whole_fresh
-	VBROADCASTSS beta+68(FP), Z20
+	VBROADCASTSS beta+76(FP), Z20
 	VMOVUPS      (AX), Z21
 	VFMADD231PS  Z20, Z21, Z0
 	VMOVUPS      Z0, (AX)
@@ -31156,9 +32212,12 @@ h5_whole_scaled:
 	VFMADD231PS  Z20, Z21, Z19
 	VMOVUPS      Z19, 192(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h5_tile
 	VZEROUPPER
@@ -31190,9 +32249,12 @@ h5_whole_fresh:
 	VMOVUPS Z18, 128(AX)
 	VMOVUPS Z19, 192(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h5_tile
 	VZEROUPPER
@@ -31274,13 +32336,13 @@ h5_partstep_one:
 	ADDQ         $0x04, DX
 	DECQ         BX
 	JNZ          h5_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h5_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z20
+	VBROADCASTSS alpha+72(FP), Z20
 	VMULPS       Z20, Z0, Z0
 	VMULPS       Z20, Z1, Z1
 	VMULPS       Z20, Z2, Z2
@@ -31303,10 +32365,10 @@ h5_partstep_one:
 	VMULPS       Z20, Z19, Z19
 
 h5_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h5_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z20
+	VBROADCASTSS beta+76(FP), Z20
 	VMOVUPS.Z    (AX), K1, Z21
 	VFMADD231PS  Z20, Z21, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -31372,9 +32434,12 @@ h5_partwhole_scaled:
 	VFMADD231PS  Z20, Z21, Z19
 	VMOVUPS      Z19, K4, 192(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h5_parttile
 	VZEROUPPER
@@ -31406,16 +32471,19 @@ h5_partwhole_fresh:
 	VMOVUPS Z18, K3, 128(AX)
 	VMOVUPS Z19, K4, 192(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h5_parttile
 	VZEROUPPER
 	RET
 
 h6:
-	MOVQ cols+88(FP), AX
+	MOVQ cols+104(FP), AX
 	CMPQ AX, $0x40
 	JL   h6_part
 
@@ -31645,13 +32713,13 @@ h6_step_one:
 	JNZ          h6_step_one
 
 h6_step_end:
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h6_whole_scaled
-	VBROADCASTSS alpha+64(FP), Z24
+	VBROADCASTSS alpha+72(FP), Z24
 	VMULPS       Z24, Z0, Z0
 	VMULPS       Z24, Z1, Z1
 	VMULPS       Z24, Z2, Z2
@@ -31678,10 +32746,10 @@ h6_step_end:
 	VMULPS       Z24, Z23, Z23
 
 h6_whole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h6_whole_fresh
-	VBROADCASTSS beta+68(FP), Z24
+	VBROADCASTSS beta+76(FP), Z24
 	VMOVUPS      (AX), Z25
 	VFMADD231PS  Z24, Z25, Z0
 	VMOVUPS      Z0, (AX)
@@ -31760,9 +32828,12 @@ h6_whole_scaled:
 	VFMADD231PS  Z24, Z25, Z23
 	VMOVUPS      Z23, 192(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h6_tile
 	VZEROUPPER
@@ -31799,9 +32870,12 @@ h6_whole_fresh:
 	VMOVUPS Z22, 128(AX)
 	VMOVUPS Z23, 192(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h6_tile
 	VZEROUPPER
@@ -31892,13 +32966,13 @@ h6_partstep_one:
 	ADDQ         $0x04, DX
 	DECQ         BX
 	JNZ          h6_partstep_one
-	MOVQ         c+72(FP), AX
-	MOVQ         strideC+80(FP), CX
-	MOVQ         cols+88(FP), DX
-	MOVL         alpha+64(FP), DX
+	MOVQ         c+80(FP), AX
+	MOVQ         strideC+88(FP), CX
+	MOVQ         cols+104(FP), DX
+	MOVL         alpha+72(FP), DX
 	CMPL         DX, $0x3f800000
 	JEQ          h6_partwhole_scaled
-	VBROADCASTSS alpha+64(FP), Z24
+	VBROADCASTSS alpha+72(FP), Z24
 	VMULPS       Z24, Z0, Z0
 	VMULPS       Z24, Z1, Z1
 	VMULPS       Z24, Z2, Z2
@@ -31925,10 +32999,10 @@ h6_partstep_one:
 	VMULPS       Z24, Z23, Z23
 
 h6_partwhole_scaled:
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	ADDL         DX, DX
 	JZ           h6_partwhole_fresh
-	VBROADCASTSS beta+68(FP), Z24
+	VBROADCASTSS beta+76(FP), Z24
 	VMOVUPS.Z    (AX), K1, Z25
 	VFMADD231PS  Z24, Z25, Z0
 	VMOVUPS      Z0, K1, (AX)
@@ -32007,9 +33081,12 @@ h6_partwhole_scaled:
 	VFMADD231PS  Z24, Z25, Z23
 	VMOVUPS      Z23, K4, 192(AX)
 	ADDQ         CX, AX
-	MOVQ         AX, c+72(FP)
 	MOVQ         nextA+40(FP), AX
 	ADDQ         AX, a+24(FP)
+	MOVQ         nextB+64(FP), AX
+	ADDQ         AX, b+48(FP)
+	MOVQ         nextC+96(FP), AX
+	ADDQ         AX, c+80(FP)
 	DECQ         tiles+8(FP)
 	JNZ          h6_parttile
 	VZEROUPPER
@@ -32046,17 +33123,20 @@ h6_partwhole_fresh:
 	VMOVUPS Z22, K3, 128(AX)
 	VMOVUPS Z23, K4, 192(AX)
 	ADDQ    CX, AX
-	MOVQ    AX, c+72(FP)
 	MOVQ    nextA+40(FP), AX
 	ADDQ    AX, a+24(FP)
+	MOVQ    nextB+64(FP), AX
+	ADDQ    AX, b+48(FP)
+	MOVQ    nextC+96(FP), AX
+	ADDQ    AX, c+80(FP)
 	DECQ    tiles+8(FP)
 	JNZ     h6_parttile
 	VZEROUPPER
 	RET
 
-// func dotsAVX2(rows int, cols int, tiles int, k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
+// func dotsAVX2(rows int, cols int, tiles int, k int, a *float32, strideA int, nextA int, b *float32, strideB int, nextB int, alpha float32, beta float32, c *float32, strideC int, nextC int)
 // Requires: AVX, CMOV, FMA3
-TEXT ·dotsAVX2(SB), NOSPLIT, $0-88
+TEXT ·dotsAVX2(SB), NOSPLIT, $0-112
 	MOVQ rows+0(FP), AX
 	MOVQ cols+8(FP), CX
 	CMPQ AX, $0x02
@@ -32080,85 +33160,83 @@ below1:
 	RET
 
 r1c1:
-	MOVQ a+32(FP), AX
-	MOVQ c+72(FP), CX
-	MOVQ strideA+40(FP), DX
-	MOVQ strideB+56(FP), BX
-
 r1c1_tile:
-	MOVQ   b+48(FP), SI
-	MOVQ   AX, BX
+	MOVQ   a+32(FP), AX
+	MOVQ   b+56(FP), CX
+	MOVQ   strideA+40(FP), DX
+	MOVQ   strideB+64(FP), DX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
-	MOVQ   k+24(FP), DI
+	MOVQ   k+24(FP), DX
 
 r1c1_two:
-	SUBQ        $0x20, DI
+	SUBQ        $0x20, DX
 	JL          r1c1_one
-	VMOVUPS     (BX), Y2
-	VMOVUPS     (SI), Y3
+	VMOVUPS     (AX), Y2
+	VMOVUPS     (CX), Y3
 	VFMADD231PS Y3, Y2, Y0
-	VMOVUPS     32(BX), Y2
-	VMOVUPS     32(SI), Y3
+	VMOVUPS     32(AX), Y2
+	VMOVUPS     32(CX), Y3
 	VFMADD231PS Y3, Y2, Y1
-	VMOVUPS     64(BX), Y2
-	VMOVUPS     64(SI), Y3
+	VMOVUPS     64(AX), Y2
+	VMOVUPS     64(CX), Y3
 	VFMADD231PS Y3, Y2, Y0
-	VMOVUPS     96(BX), Y2
-	VMOVUPS     96(SI), Y3
+	VMOVUPS     96(AX), Y2
+	VMOVUPS     96(CX), Y3
 	VFMADD231PS Y3, Y2, Y1
-	ADDQ        $0x00000080, BX
-	ADDQ        $0x00000080, SI
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
 	JMP         r1c1_two
 
 r1c1_one:
-	ADDQ $0x20, DI
+	ADDQ $0x20, DX
 
 r1c1_last:
-	SUBQ        $0x10, DI
+	SUBQ        $0x10, DX
 	JL          r1c1_rest
-	VMOVUPS     (BX), Y2
-	VMOVUPS     (SI), Y3
+	VMOVUPS     (AX), Y2
+	VMOVUPS     (CX), Y3
 	VFMADD231PS Y3, Y2, Y0
-	VMOVUPS     32(BX), Y2
-	VMOVUPS     32(SI), Y3
+	VMOVUPS     32(AX), Y2
+	VMOVUPS     32(CX), Y3
 	VFMADD231PS Y3, Y2, Y1
-	ADDQ        $0x00000040, BX
-	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
 	JMP         r1c1_last
 
 r1c1_rest:
-	ADDQ        $0x10, DI
+	ADDQ        $0x10, DX
 	JZ          r1c1_sum
-	LEAQ        restmask<>+0(SB), R8
-	MOVQ        $0x00000008, R9
-	XORQ        R10, R10
-	MOVQ        DI, R11
-	CMPQ        R11, $0x08
-	CMOVQGT     R9, R11
-	NEGQ        R11
-	LEAQ        32(R8)(R11*4), R11
-	SUBQ        $0x08, DI
-	CMOVQLT     R10, DI
-	CMPQ        DI, $0x08
-	CMOVQGT     R9, DI
-	NEGQ        DI
-	LEAQ        32(R8)(DI*4), DI
-	VMOVUPS     (R11), Y2
-	VMASKMOVPS  (BX), Y2, Y3
-	VMASKMOVPS  (SI), Y2, Y2
+	LEAQ        restmask<>+0(SB), BX
+	MOVQ        $0x00000008, SI
+	XORQ        DI, DI
+	MOVQ        DX, R8
+	CMPQ        R8, $0x08
+	CMOVQGT     SI, R8
+	NEGQ        R8
+	LEAQ        32(BX)(R8*4), R8
+	SUBQ        $0x08, DX
+	CMOVQLT     DI, DX
+	CMPQ        DX, $0x08
+	CMOVQGT     SI, DX
+	NEGQ        DX
+	LEAQ        32(BX)(DX*4), DX
+	VMOVUPS     (R8), Y2
+	VMASKMOVPS  (AX), Y2, Y3
+	VMASKMOVPS  (CX), Y2, Y2
 	VFMADD231PS Y2, Y3, Y0
-	VMOVUPS     (DI), Y2
-	VMASKMOVPS  32(BX), Y2, Y3
-	VMASKMOVPS  32(SI), Y2, Y2
+	VMOVUPS     (DX), Y2
+	VMASKMOVPS  32(AX), Y2, Y3
+	VMASKMOVPS  32(CX), Y2, Y2
 	VFMADD231PS Y2, Y3, Y1
 
 r1c1_sum:
-	MOVQ         strideC+80(FP), SI
-	VBROADCASTSS alpha+64(FP), X2
-	VBROADCASTSS beta+68(FP), X3
-	MOVL         beta+68(FP), BX
-	ADDL         BX, BX
+	MOVQ         strideC+96(FP), CX
+	MOVQ         c+88(FP), DX
+	VBROADCASTSS alpha+80(FP), X2
+	VBROADCASTSS beta+84(FP), X3
+	MOVL         beta+84(FP), AX
+	ADDL         AX, AX
 	VADDPS       Y1, Y0, Y0
 	VUNPCKLPS    Y0, Y0, Y4
 	VUNPCKHPS    Y0, Y0, Y5
@@ -32172,118 +33250,121 @@ r1c1_sum:
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPS       X0, X1, X1
 	VMULPS       X2, X1, X1
-	TESTL        BX, BX
+	TESTL        AX, AX
 	JZ           r1c1_write00
-	VMOVSS       (CX), X0
+	VMOVSS       (DX), X0
 	VFMADD231PS  X0, X3, X1
 
 r1c1_write00:
-	VMOVSS X1, (CX)
-	ADDQ   SI, CX
-	ADDQ   DX, AX
+	VMOVSS X1, (DX)
+	ADDQ   CX, DX
+	MOVQ   nextA+48(FP), AX
+	ADDQ   AX, a+32(FP)
+	MOVQ   nextB+72(FP), AX
+	ADDQ   AX, b+56(FP)
+	MOVQ   nextC+104(FP), AX
+	ADDQ   AX, c+88(FP)
 	DECQ   tiles+16(FP)
 	JNZ    r1c1_tile
 	VZEROUPPER
 	RET
 
 r1c2:
-	MOVQ a+32(FP), AX
-	MOVQ c+72(FP), CX
-	MOVQ strideA+40(FP), DX
-	MOVQ strideB+56(FP), BX
-
 r1c2_tile:
-	MOVQ   b+48(FP), DI
-	MOVQ   AX, SI
+	MOVQ   a+32(FP), AX
+	MOVQ   b+56(FP), CX
+	MOVQ   strideA+40(FP), DX
+	MOVQ   strideB+64(FP), DX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   k+24(FP), R8
+	MOVQ   k+24(FP), BX
 
 r1c2_two:
-	SUBQ        $0x20, R8
+	SUBQ        $0x20, BX
 	JL          r1c2_one
-	VMOVUPS     (SI), Y4
-	VMOVUPS     (DI), Y5
+	VMOVUPS     (AX), Y4
+	VMOVUPS     (CX), Y5
 	VFMADD231PS Y5, Y4, Y0
-	VMOVUPS     (DI)(BX*1), Y5
+	VMOVUPS     (CX)(DX*1), Y5
 	VFMADD231PS Y5, Y4, Y2
-	VMOVUPS     32(SI), Y4
-	VMOVUPS     32(DI), Y5
+	VMOVUPS     32(AX), Y4
+	VMOVUPS     32(CX), Y5
 	VFMADD231PS Y5, Y4, Y1
-	VMOVUPS     32(DI)(BX*1), Y5
+	VMOVUPS     32(CX)(DX*1), Y5
 	VFMADD231PS Y5, Y4, Y3
-	VMOVUPS     64(SI), Y4
-	VMOVUPS     64(DI), Y5
+	VMOVUPS     64(AX), Y4
+	VMOVUPS     64(CX), Y5
 	VFMADD231PS Y5, Y4, Y0
-	VMOVUPS     64(DI)(BX*1), Y5
+	VMOVUPS     64(CX)(DX*1), Y5
 	VFMADD231PS Y5, Y4, Y2
-	VMOVUPS     96(SI), Y4
-	VMOVUPS     96(DI), Y5
+	VMOVUPS     96(AX), Y4
+	VMOVUPS     96(CX), Y5
 	VFMADD231PS Y5, Y4, Y1
-	VMOVUPS     96(DI)(BX*1), Y5
+	VMOVUPS     96(CX)(DX*1), Y5
 	VFMADD231PS Y5, Y4, Y3
-	ADDQ        $0x00000080, SI
-	ADDQ        $0x00000080, DI
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
 	JMP         r1c2_two
 
 r1c2_one:
-	ADDQ $0x20, R8
+	ADDQ $0x20, BX
 
 r1c2_last:
-	SUBQ        $0x10, R8
+	SUBQ        $0x10, BX
 	JL          r1c2_rest
-	VMOVUPS     (SI), Y4
-	VMOVUPS     (DI), Y5
+	VMOVUPS     (AX), Y4
+	VMOVUPS     (CX), Y5
 	VFMADD231PS Y5, Y4, Y0
-	VMOVUPS     (DI)(BX*1), Y5
+	VMOVUPS     (CX)(DX*1), Y5
 	VFMADD231PS Y5, Y4, Y2
-	VMOVUPS     32(SI), Y4
-	VMOVUPS     32(DI), Y5
+	VMOVUPS     32(AX), Y4
+	VMOVUPS     32(CX), Y5
 	VFMADD231PS Y5, Y4, Y1
-	VMOVUPS     32(DI)(BX*1), Y5
+	VMOVUPS     32(CX)(DX*1), Y5
 	VFMADD231PS Y5, Y4, Y3
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
 	JMP         r1c2_last
 
 r1c2_rest:
-	ADDQ        $0x10, R8
+	ADDQ        $0x10, BX
 	JZ          r1c2_sum
-	LEAQ        restmask<>+0(SB), R9
-	MOVQ        $0x00000008, R10
-	XORQ        R11, R11
-	MOVQ        R8, R12
-	CMPQ        R12, $0x08
-	CMOVQGT     R10, R12
-	NEGQ        R12
-	LEAQ        32(R9)(R12*4), R12
-	SUBQ        $0x08, R8
-	CMOVQLT     R11, R8
-	CMPQ        R8, $0x08
-	CMOVQGT     R10, R8
-	NEGQ        R8
-	LEAQ        32(R9)(R8*4), R8
-	VMOVUPS     (R12), Y4
-	VMASKMOVPS  (SI), Y4, Y5
-	VMASKMOVPS  (DI), Y4, Y6
+	LEAQ        restmask<>+0(SB), SI
+	MOVQ        $0x00000008, DI
+	XORQ        R8, R8
+	MOVQ        BX, R9
+	CMPQ        R9, $0x08
+	CMOVQGT     DI, R9
+	NEGQ        R9
+	LEAQ        32(SI)(R9*4), R9
+	SUBQ        $0x08, BX
+	CMOVQLT     R8, BX
+	CMPQ        BX, $0x08
+	CMOVQGT     DI, BX
+	NEGQ        BX
+	LEAQ        32(SI)(BX*4), BX
+	VMOVUPS     (R9), Y4
+	VMASKMOVPS  (AX), Y4, Y5
+	VMASKMOVPS  (CX), Y4, Y6
 	VFMADD231PS Y6, Y5, Y0
-	VMASKMOVPS  (DI)(BX*1), Y4, Y4
+	VMASKMOVPS  (CX)(DX*1), Y4, Y4
 	VFMADD231PS Y4, Y5, Y2
-	VMOVUPS     (R8), Y4
-	VMASKMOVPS  32(SI), Y4, Y5
-	VMASKMOVPS  32(DI), Y4, Y6
+	VMOVUPS     (BX), Y4
+	VMASKMOVPS  32(AX), Y4, Y5
+	VMASKMOVPS  32(CX), Y4, Y6
 	VFMADD231PS Y6, Y5, Y1
-	VMASKMOVPS  32(DI)(BX*1), Y4, Y4
+	VMASKMOVPS  32(CX)(DX*1), Y4, Y4
 	VFMADD231PS Y4, Y5, Y3
 
 r1c2_sum:
-	MOVQ         strideC+80(FP), DI
-	VBROADCASTSS alpha+64(FP), X4
-	VBROADCASTSS beta+68(FP), X5
-	MOVL         beta+68(FP), SI
-	ADDL         SI, SI
+	MOVQ         strideC+96(FP), CX
+	MOVQ         c+88(FP), DX
+	VBROADCASTSS alpha+80(FP), X4
+	VBROADCASTSS beta+84(FP), X5
+	MOVL         beta+84(FP), AX
+	ADDL         AX, AX
 	VADDPS       Y1, Y0, Y0
 	VADDPS       Y3, Y2, Y2
 	VUNPCKLPS    Y2, Y0, Y1
@@ -32298,136 +33379,139 @@ r1c2_sum:
 	VEXTRACTF128 $0x01, Y2, X0
 	VADDPS       X0, X2, X2
 	VMULPS       X4, X2, X2
-	TESTL        SI, SI
+	TESTL        AX, AX
 	JZ           r1c2_write00
-	VMOVSD       (CX), X0
+	VMOVSD       (DX), X0
 	VFMADD231PS  X0, X5, X2
 
 r1c2_write00:
-	VMOVLPS X2, (CX)
-	ADDQ    DI, CX
-	ADDQ    DX, AX
+	VMOVLPS X2, (DX)
+	ADDQ    CX, DX
+	MOVQ    nextA+48(FP), AX
+	ADDQ    AX, a+32(FP)
+	MOVQ    nextB+72(FP), AX
+	ADDQ    AX, b+56(FP)
+	MOVQ    nextC+104(FP), AX
+	ADDQ    AX, c+88(FP)
 	DECQ    tiles+16(FP)
 	JNZ     r1c2_tile
 	VZEROUPPER
 	RET
 
 r1c3:
-	MOVQ a+32(FP), AX
-	MOVQ c+72(FP), CX
-	MOVQ strideA+40(FP), DX
-	MOVQ strideB+56(FP), BX
-
 r1c3_tile:
-	MOVQ   b+48(FP), DI
-	MOVQ   AX, SI
+	MOVQ   a+32(FP), AX
+	MOVQ   b+56(FP), CX
+	MOVQ   strideA+40(FP), DX
+	MOVQ   strideB+64(FP), DX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
-	MOVQ   k+24(FP), R8
+	MOVQ   k+24(FP), BX
 
 r1c3_two:
-	SUBQ        $0x20, R8
+	SUBQ        $0x20, BX
 	JL          r1c3_one
-	VMOVUPS     (SI), Y6
-	VMOVUPS     (DI), Y7
+	VMOVUPS     (AX), Y6
+	VMOVUPS     (CX), Y7
 	VFMADD231PS Y7, Y6, Y0
-	VMOVUPS     (DI)(BX*1), Y7
+	VMOVUPS     (CX)(DX*1), Y7
 	VFMADD231PS Y7, Y6, Y2
-	VMOVUPS     (DI)(BX*2), Y7
+	VMOVUPS     (CX)(DX*2), Y7
 	VFMADD231PS Y7, Y6, Y4
-	VMOVUPS     32(SI), Y6
-	VMOVUPS     32(DI), Y7
+	VMOVUPS     32(AX), Y6
+	VMOVUPS     32(CX), Y7
 	VFMADD231PS Y7, Y6, Y1
-	VMOVUPS     32(DI)(BX*1), Y7
+	VMOVUPS     32(CX)(DX*1), Y7
 	VFMADD231PS Y7, Y6, Y3
-	VMOVUPS     32(DI)(BX*2), Y7
+	VMOVUPS     32(CX)(DX*2), Y7
 	VFMADD231PS Y7, Y6, Y5
-	VMOVUPS     64(SI), Y6
-	VMOVUPS     64(DI), Y7
+	VMOVUPS     64(AX), Y6
+	VMOVUPS     64(CX), Y7
 	VFMADD231PS Y7, Y6, Y0
-	VMOVUPS     64(DI)(BX*1), Y7
+	VMOVUPS     64(CX)(DX*1), Y7
 	VFMADD231PS Y7, Y6, Y2
-	VMOVUPS     64(DI)(BX*2), Y7
+	VMOVUPS     64(CX)(DX*2), Y7
 	VFMADD231PS Y7, Y6, Y4
-	VMOVUPS     96(SI), Y6
-	VMOVUPS     96(DI), Y7
+	VMOVUPS     96(AX), Y6
+	VMOVUPS     96(CX), Y7
 	VFMADD231PS Y7, Y6, Y1
-	VMOVUPS     96(DI)(BX*1), Y7
+	VMOVUPS     96(CX)(DX*1), Y7
 	VFMADD231PS Y7, Y6, Y3
-	VMOVUPS     96(DI)(BX*2), Y7
+	VMOVUPS     96(CX)(DX*2), Y7
 	VFMADD231PS Y7, Y6, Y5
-	ADDQ        $0x00000080, SI
-	ADDQ        $0x00000080, DI
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
 	JMP         r1c3_two
 
 r1c3_one:
-	ADDQ $0x20, R8
+	ADDQ $0x20, BX
 
 r1c3_last:
-	SUBQ        $0x10, R8
+	SUBQ        $0x10, BX
 	JL          r1c3_rest
-	VMOVUPS     (SI), Y6
-	VMOVUPS     (DI), Y7
+	VMOVUPS     (AX), Y6
+	VMOVUPS     (CX), Y7
 	VFMADD231PS Y7, Y6, Y0
-	VMOVUPS     (DI)(BX*1), Y7
+	VMOVUPS     (CX)(DX*1), Y7
 	VFMADD231PS Y7, Y6, Y2
-	VMOVUPS     (DI)(BX*2), Y7
+	VMOVUPS     (CX)(DX*2), Y7
 	VFMADD231PS Y7, Y6, Y4
-	VMOVUPS     32(SI), Y6
-	VMOVUPS     32(DI), Y7
+	VMOVUPS     32(AX), Y6
+	VMOVUPS     32(CX), Y7
 	VFMADD231PS Y7, Y6, Y1
-	VMOVUPS     32(DI)(BX*1), Y7
+	VMOVUPS     32(CX)(DX*1), Y7
 	VFMADD231PS Y7, Y6, Y3
-	VMOVUPS     32(DI)(BX*2), Y7
+	VMOVUPS     32(CX)(DX*2), Y7
 	VFMADD231PS Y7, Y6, Y5
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
 	JMP         r1c3_last
 
 r1c3_rest:
-	ADDQ        $0x10, R8
+	ADDQ        $0x10, BX
 	JZ          r1c3_sum
-	LEAQ        restmask<>+0(SB), R9
-	MOVQ        $0x00000008, R10
-	XORQ        R11, R11
-	MOVQ        R8, R12
-	CMPQ        R12, $0x08
-	CMOVQGT     R10, R12
-	NEGQ        R12
-	LEAQ        32(R9)(R12*4), R12
-	SUBQ        $0x08, R8
-	CMOVQLT     R11, R8
-	CMPQ        R8, $0x08
-	CMOVQGT     R10, R8
-	NEGQ        R8
-	LEAQ        32(R9)(R8*4), R8
-	VMOVUPS     (R12), Y6
-	VMASKMOVPS  (SI), Y6, Y7
-	VMASKMOVPS  (DI), Y6, Y8
+	LEAQ        restmask<>+0(SB), SI
+	MOVQ        $0x00000008, DI
+	XORQ        R8, R8
+	MOVQ        BX, R9
+	CMPQ        R9, $0x08
+	CMOVQGT     DI, R9
+	NEGQ        R9
+	LEAQ        32(SI)(R9*4), R9
+	SUBQ        $0x08, BX
+	CMOVQLT     R8, BX
+	CMPQ        BX, $0x08
+	CMOVQGT     DI, BX
+	NEGQ        BX
+	LEAQ        32(SI)(BX*4), BX
+	VMOVUPS     (R9), Y6
+	VMASKMOVPS  (AX), Y6, Y7
+	VMASKMOVPS  (CX), Y6, Y8
 	VFMADD231PS Y8, Y7, Y0
-	VMASKMOVPS  (DI)(BX*1), Y6, Y8
+	VMASKMOVPS  (CX)(DX*1), Y6, Y8
 	VFMADD231PS Y8, Y7, Y2
-	VMASKMOVPS  (DI)(BX*2), Y6, Y6
+	VMASKMOVPS  (CX)(DX*2), Y6, Y6
 	VFMADD231PS Y6, Y7, Y4
-	VMOVUPS     (R8), Y6
-	VMASKMOVPS  32(SI), Y6, Y7
-	VMASKMOVPS  32(DI), Y6, Y8
+	VMOVUPS     (BX), Y6
+	VMASKMOVPS  32(AX), Y6, Y7
+	VMASKMOVPS  32(CX), Y6, Y8
 	VFMADD231PS Y8, Y7, Y1
-	VMASKMOVPS  32(DI)(BX*1), Y6, Y8
+	VMASKMOVPS  32(CX)(DX*1), Y6, Y8
 	VFMADD231PS Y8, Y7, Y3
-	VMASKMOVPS  32(DI)(BX*2), Y6, Y6
+	VMASKMOVPS  32(CX)(DX*2), Y6, Y6
 	VFMADD231PS Y6, Y7, Y5
 
 r1c3_sum:
-	MOVQ         strideC+80(FP), DI
-	VBROADCASTSS alpha+64(FP), X6
-	VBROADCASTSS beta+68(FP), X7
-	MOVL         beta+68(FP), SI
-	ADDL         SI, SI
+	MOVQ         strideC+96(FP), CX
+	MOVQ         c+88(FP), DX
+	VBROADCASTSS alpha+80(FP), X6
+	VBROADCASTSS beta+84(FP), X7
+	MOVL         beta+84(FP), AX
+	ADDL         AX, AX
 	VADDPS       Y1, Y0, Y0
 	VADDPS       Y3, Y2, Y2
 	VADDPS       Y5, Y4, Y4
@@ -32443,121 +33527,124 @@ r1c3_sum:
 	VEXTRACTF128 $0x01, Y2, X0
 	VADDPS       X0, X2, X2
 	VMULPS       X6, X2, X2
-	TESTL        SI, SI
+	TESTL        AX, AX
 	JZ           r1c3_write00
-	VMOVSD       (CX), X0
-	VMOVSS       8(CX), X1
+	VMOVSD       (DX), X0
+	VMOVSS       8(DX), X1
 	VMOVLHPS     X1, X0, X0
 	VFMADD231PS  X0, X7, X2
 
 r1c3_write00:
-	VMOVLPS    X2, (CX)
-	VEXTRACTPS $0x02, X2, 8(CX)
-	ADDQ       DI, CX
-	ADDQ       DX, AX
+	VMOVLPS    X2, (DX)
+	VEXTRACTPS $0x02, X2, 8(DX)
+	ADDQ       CX, DX
+	MOVQ       nextA+48(FP), AX
+	ADDQ       AX, a+32(FP)
+	MOVQ       nextB+72(FP), AX
+	ADDQ       AX, b+56(FP)
+	MOVQ       nextC+104(FP), AX
+	ADDQ       AX, c+88(FP)
 	DECQ       tiles+16(FP)
 	JNZ        r1c3_tile
 	VZEROUPPER
 	RET
 
 r2c1:
-	MOVQ a+32(FP), AX
-	MOVQ c+72(FP), CX
-	MOVQ strideA+40(FP), DX
-	MOVQ strideB+56(FP), BX
-
 r2c1_tile:
-	MOVQ   b+48(FP), SI
-	MOVQ   AX, BX
+	MOVQ   a+32(FP), AX
+	MOVQ   b+56(FP), CX
+	MOVQ   strideA+40(FP), DX
+	MOVQ   strideB+64(FP), BX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   k+24(FP), DI
+	MOVQ   k+24(FP), BX
 
 r2c1_two:
-	SUBQ        $0x20, DI
+	SUBQ        $0x20, BX
 	JL          r2c1_one
-	VMOVUPS     (BX), Y4
-	VMOVUPS     (BX)(DX*1), Y5
-	VMOVUPS     (SI), Y6
+	VMOVUPS     (AX), Y4
+	VMOVUPS     (AX)(DX*1), Y5
+	VMOVUPS     (CX), Y6
 	VFMADD231PS Y6, Y4, Y0
 	VFMADD231PS Y6, Y5, Y2
-	VMOVUPS     32(BX), Y4
-	VMOVUPS     32(BX)(DX*1), Y5
-	VMOVUPS     32(SI), Y6
+	VMOVUPS     32(AX), Y4
+	VMOVUPS     32(AX)(DX*1), Y5
+	VMOVUPS     32(CX), Y6
 	VFMADD231PS Y6, Y4, Y1
 	VFMADD231PS Y6, Y5, Y3
-	VMOVUPS     64(BX), Y4
-	VMOVUPS     64(BX)(DX*1), Y5
-	VMOVUPS     64(SI), Y6
+	VMOVUPS     64(AX), Y4
+	VMOVUPS     64(AX)(DX*1), Y5
+	VMOVUPS     64(CX), Y6
 	VFMADD231PS Y6, Y4, Y0
 	VFMADD231PS Y6, Y5, Y2
-	VMOVUPS     96(BX), Y4
-	VMOVUPS     96(BX)(DX*1), Y5
-	VMOVUPS     96(SI), Y6
+	VMOVUPS     96(AX), Y4
+	VMOVUPS     96(AX)(DX*1), Y5
+	VMOVUPS     96(CX), Y6
 	VFMADD231PS Y6, Y4, Y1
 	VFMADD231PS Y6, Y5, Y3
-	ADDQ        $0x00000080, BX
-	ADDQ        $0x00000080, SI
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
 	JMP         r2c1_two
 
 r2c1_one:
-	ADDQ $0x20, DI
+	ADDQ $0x20, BX
 
 r2c1_last:
-	SUBQ        $0x10, DI
+	SUBQ        $0x10, BX
 	JL          r2c1_rest
-	VMOVUPS     (BX), Y4
-	VMOVUPS     (BX)(DX*1), Y5
-	VMOVUPS     (SI), Y6
+	VMOVUPS     (AX), Y4
+	VMOVUPS     (AX)(DX*1), Y5
+	VMOVUPS     (CX), Y6
 	VFMADD231PS Y6, Y4, Y0
 	VFMADD231PS Y6, Y5, Y2
-	VMOVUPS     32(BX), Y4
-	VMOVUPS     32(BX)(DX*1), Y5
-	VMOVUPS     32(SI), Y6
+	VMOVUPS     32(AX), Y4
+	VMOVUPS     32(AX)(DX*1), Y5
+	VMOVUPS     32(CX), Y6
 	VFMADD231PS Y6, Y4, Y1
 	VFMADD231PS Y6, Y5, Y3
-	ADDQ        $0x00000040, BX
-	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
 	JMP         r2c1_last
 
 r2c1_rest:
-	ADDQ        $0x10, DI
+	ADDQ        $0x10, BX
 	JZ          r2c1_sum
-	LEAQ        restmask<>+0(SB), R8
-	MOVQ        $0x00000008, R9
-	XORQ        R10, R10
-	MOVQ        DI, R11
-	CMPQ        R11, $0x08
-	CMOVQGT     R9, R11
-	NEGQ        R11
-	LEAQ        32(R8)(R11*4), R11
-	SUBQ        $0x08, DI
-	CMOVQLT     R10, DI
-	CMPQ        DI, $0x08
-	CMOVQGT     R9, DI
-	NEGQ        DI
-	LEAQ        32(R8)(DI*4), DI
-	VMOVUPS     (R11), Y4
-	VMASKMOVPS  (BX), Y4, Y5
-	VMASKMOVPS  (BX)(DX*1), Y4, Y6
-	VMASKMOVPS  (SI), Y4, Y4
+	LEAQ        restmask<>+0(SB), SI
+	MOVQ        $0x00000008, DI
+	XORQ        R8, R8
+	MOVQ        BX, R9
+	CMPQ        R9, $0x08
+	CMOVQGT     DI, R9
+	NEGQ        R9
+	LEAQ        32(SI)(R9*4), R9
+	SUBQ        $0x08, BX
+	CMOVQLT     R8, BX
+	CMPQ        BX, $0x08
+	CMOVQGT     DI, BX
+	NEGQ        BX
+	LEAQ        32(SI)(BX*4), BX
+	VMOVUPS     (R9), Y4
+	VMASKMOVPS  (AX), Y4, Y5
+	VMASKMOVPS  (AX)(DX*1), Y4, Y6
+	VMASKMOVPS  (CX), Y4, Y4
 	VFMADD231PS Y4, Y5, Y0
 	VFMADD231PS Y4, Y6, Y2
-	VMOVUPS     (DI), Y4
-	VMASKMOVPS  32(BX), Y4, Y5
-	VMASKMOVPS  32(BX)(DX*1), Y4, Y6
-	VMASKMOVPS  32(SI), Y4, Y4
+	VMOVUPS     (BX), Y4
+	VMASKMOVPS  32(AX), Y4, Y5
+	VMASKMOVPS  32(AX)(DX*1), Y4, Y6
+	VMASKMOVPS  32(CX), Y4, Y4
 	VFMADD231PS Y4, Y5, Y1
 	VFMADD231PS Y4, Y6, Y3
 
 r2c1_sum:
-	MOVQ         strideC+80(FP), SI
-	VBROADCASTSS alpha+64(FP), X4
-	VBROADCASTSS beta+68(FP), X5
-	MOVL         beta+68(FP), BX
-	ADDL         BX, BX
+	MOVQ         strideC+96(FP), CX
+	MOVQ         c+88(FP), DX
+	VBROADCASTSS alpha+80(FP), X4
+	VBROADCASTSS beta+84(FP), X5
+	MOVL         beta+84(FP), AX
+	ADDL         AX, AX
 	VADDPS       Y1, Y0, Y0
 	VADDPS       Y3, Y2, Y2
 	VUNPCKLPS    Y2, Y0, Y1
@@ -32572,33 +33659,34 @@ r2c1_sum:
 	VEXTRACTF128 $0x01, Y2, X0
 	VADDPS       X0, X2, X2
 	VMULPS       X4, X2, X2
-	TESTL        BX, BX
+	TESTL        AX, AX
 	JZ           r2c1_column
-	VMOVSS       (CX), X0
-	VINSERTPS    $0x10, (CX)(SI*1), X0, X0
+	VMOVSS       (DX), X0
+	VINSERTPS    $0x10, (DX)(CX*1), X0, X0
 	VFMADD231PS  X0, X5, X2
 
 r2c1_column:
-	VMOVSS     X2, (CX)
-	VEXTRACTPS $0x01, X2, (CX)(SI*1)
-	ADDQ       SI, CX
-	ADDQ       SI, CX
-	ADDQ       DX, AX
-	ADDQ       DX, AX
+	VMOVSS     X2, (DX)
+	VEXTRACTPS $0x01, X2, (DX)(CX*1)
+	ADDQ       CX, DX
+	ADDQ       CX, DX
+	MOVQ       nextA+48(FP), AX
+	ADDQ       AX, a+32(FP)
+	MOVQ       nextB+72(FP), AX
+	ADDQ       AX, b+56(FP)
+	MOVQ       nextC+104(FP), AX
+	ADDQ       AX, c+88(FP)
 	DECQ       tiles+16(FP)
 	JNZ        r2c1_tile
 	VZEROUPPER
 	RET
 
 r2c2:
-	MOVQ a+32(FP), AX
-	MOVQ c+72(FP), CX
-	MOVQ strideA+40(FP), DX
-	MOVQ strideB+56(FP), BX
-
 r2c2_tile:
-	MOVQ   b+48(FP), DI
-	MOVQ   AX, SI
+	MOVQ   a+32(FP), AX
+	MOVQ   b+56(FP), CX
+	MOVQ   strideA+40(FP), DX
+	MOVQ   strideB+64(FP), BX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -32607,115 +33695,116 @@ r2c2_tile:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
-	MOVQ   k+24(FP), R8
+	MOVQ   k+24(FP), SI
 
 r2c2_two:
-	SUBQ        $0x20, R8
+	SUBQ        $0x20, SI
 	JL          r2c2_one
-	VMOVUPS     (SI), Y8
-	VMOVUPS     (SI)(DX*1), Y9
-	VMOVUPS     (DI), Y10
+	VMOVUPS     (AX), Y8
+	VMOVUPS     (AX)(DX*1), Y9
+	VMOVUPS     (CX), Y10
 	VFMADD231PS Y10, Y8, Y0
 	VFMADD231PS Y10, Y9, Y4
-	VMOVUPS     (DI)(BX*1), Y10
+	VMOVUPS     (CX)(BX*1), Y10
 	VFMADD231PS Y10, Y8, Y2
 	VFMADD231PS Y10, Y9, Y6
-	VMOVUPS     32(SI), Y8
-	VMOVUPS     32(SI)(DX*1), Y9
-	VMOVUPS     32(DI), Y10
+	VMOVUPS     32(AX), Y8
+	VMOVUPS     32(AX)(DX*1), Y9
+	VMOVUPS     32(CX), Y10
 	VFMADD231PS Y10, Y8, Y1
 	VFMADD231PS Y10, Y9, Y5
-	VMOVUPS     32(DI)(BX*1), Y10
+	VMOVUPS     32(CX)(BX*1), Y10
 	VFMADD231PS Y10, Y8, Y3
 	VFMADD231PS Y10, Y9, Y7
-	VMOVUPS     64(SI), Y8
-	VMOVUPS     64(SI)(DX*1), Y9
-	VMOVUPS     64(DI), Y10
+	VMOVUPS     64(AX), Y8
+	VMOVUPS     64(AX)(DX*1), Y9
+	VMOVUPS     64(CX), Y10
 	VFMADD231PS Y10, Y8, Y0
 	VFMADD231PS Y10, Y9, Y4
-	VMOVUPS     64(DI)(BX*1), Y10
+	VMOVUPS     64(CX)(BX*1), Y10
 	VFMADD231PS Y10, Y8, Y2
 	VFMADD231PS Y10, Y9, Y6
-	VMOVUPS     96(SI), Y8
-	VMOVUPS     96(SI)(DX*1), Y9
-	VMOVUPS     96(DI), Y10
+	VMOVUPS     96(AX), Y8
+	VMOVUPS     96(AX)(DX*1), Y9
+	VMOVUPS     96(CX), Y10
 	VFMADD231PS Y10, Y8, Y1
 	VFMADD231PS Y10, Y9, Y5
-	VMOVUPS     96(DI)(BX*1), Y10
+	VMOVUPS     96(CX)(BX*1), Y10
 	VFMADD231PS Y10, Y8, Y3
 	VFMADD231PS Y10, Y9, Y7
-	ADDQ        $0x00000080, SI
-	ADDQ        $0x00000080, DI
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
 	JMP         r2c2_two
 
 r2c2_one:
-	ADDQ $0x20, R8
+	ADDQ $0x20, SI
 
 r2c2_last:
-	SUBQ        $0x10, R8
+	SUBQ        $0x10, SI
 	JL          r2c2_rest
-	VMOVUPS     (SI), Y8
-	VMOVUPS     (SI)(DX*1), Y9
-	VMOVUPS     (DI), Y10
+	VMOVUPS     (AX), Y8
+	VMOVUPS     (AX)(DX*1), Y9
+	VMOVUPS     (CX), Y10
 	VFMADD231PS Y10, Y8, Y0
 	VFMADD231PS Y10, Y9, Y4
-	VMOVUPS     (DI)(BX*1), Y10
+	VMOVUPS     (CX)(BX*1), Y10
 	VFMADD231PS Y10, Y8, Y2
 	VFMADD231PS Y10, Y9, Y6
-	VMOVUPS     32(SI), Y8
-	VMOVUPS     32(SI)(DX*1), Y9
-	VMOVUPS     32(DI), Y10
+	VMOVUPS     32(AX), Y8
+	VMOVUPS     32(AX)(DX*1), Y9
+	VMOVUPS     32(CX), Y10
 	VFMADD231PS Y10, Y8, Y1
 	VFMADD231PS Y10, Y9, Y5
-	VMOVUPS     32(DI)(BX*1), Y10
+	VMOVUPS     32(CX)(BX*1), Y10
 	VFMADD231PS Y10, Y8, Y3
 	VFMADD231PS Y10, Y9, Y7
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
 	JMP         r2c2_last
 
 r2c2_rest:
-	ADDQ        $0x10, R8
+	ADDQ        $0x10, SI
 	JZ          r2c2_sum
-	LEAQ        restmask<>+0(SB), R9
-	MOVQ        $0x00000008, R10
-	XORQ        R11, R11
-	MOVQ        R8, R12
-	CMPQ        R12, $0x08
-	CMOVQGT     R10, R12
-	NEGQ        R12
-	LEAQ        32(R9)(R12*4), R12
-	SUBQ        $0x08, R8
-	CMOVQLT     R11, R8
-	CMPQ        R8, $0x08
-	CMOVQGT     R10, R8
-	NEGQ        R8
-	LEAQ        32(R9)(R8*4), R8
-	VMOVUPS     (R12), Y8
-	VMASKMOVPS  (SI), Y8, Y9
-	VMASKMOVPS  (SI)(DX*1), Y8, Y10
-	VMASKMOVPS  (DI), Y8, Y11
+	LEAQ        restmask<>+0(SB), DI
+	MOVQ        $0x00000008, R8
+	XORQ        R9, R9
+	MOVQ        SI, R10
+	CMPQ        R10, $0x08
+	CMOVQGT     R8, R10
+	NEGQ        R10
+	LEAQ        32(DI)(R10*4), R10
+	SUBQ        $0x08, SI
+	CMOVQLT     R9, SI
+	CMPQ        SI, $0x08
+	CMOVQGT     R8, SI
+	NEGQ        SI
+	LEAQ        32(DI)(SI*4), SI
+	VMOVUPS     (R10), Y8
+	VMASKMOVPS  (AX), Y8, Y9
+	VMASKMOVPS  (AX)(DX*1), Y8, Y10
+	VMASKMOVPS  (CX), Y8, Y11
 	VFMADD231PS Y11, Y9, Y0
 	VFMADD231PS Y11, Y10, Y4
-	VMASKMOVPS  (DI)(BX*1), Y8, Y8
+	VMASKMOVPS  (CX)(BX*1), Y8, Y8
 	VFMADD231PS Y8, Y9, Y2
 	VFMADD231PS Y8, Y10, Y6
-	VMOVUPS     (R8), Y8
-	VMASKMOVPS  32(SI), Y8, Y9
-	VMASKMOVPS  32(SI)(DX*1), Y8, Y10
-	VMASKMOVPS  32(DI), Y8, Y11
+	VMOVUPS     (SI), Y8
+	VMASKMOVPS  32(AX), Y8, Y9
+	VMASKMOVPS  32(AX)(DX*1), Y8, Y10
+	VMASKMOVPS  32(CX), Y8, Y11
 	VFMADD231PS Y11, Y9, Y1
 	VFMADD231PS Y11, Y10, Y5
-	VMASKMOVPS  32(DI)(BX*1), Y8, Y8
+	VMASKMOVPS  32(CX)(BX*1), Y8, Y8
 	VFMADD231PS Y8, Y9, Y3
 	VFMADD231PS Y8, Y10, Y7
 
 r2c2_sum:
-	MOVQ         strideC+80(FP), DI
-	VBROADCASTSS alpha+64(FP), X8
-	VBROADCASTSS beta+68(FP), X9
-	MOVL         beta+68(FP), SI
-	ADDL         SI, SI
+	MOVQ         strideC+96(FP), CX
+	MOVQ         c+88(FP), DX
+	VBROADCASTSS alpha+80(FP), X8
+	VBROADCASTSS beta+84(FP), X9
+	MOVL         beta+84(FP), AX
+	ADDL         AX, AX
 	VADDPS       Y1, Y0, Y0
 	VADDPS       Y3, Y2, Y2
 	VADDPS       Y5, Y4, Y4
@@ -32732,14 +33821,14 @@ r2c2_sum:
 	VEXTRACTF128 $0x01, Y2, X0
 	VADDPS       X0, X2, X2
 	VMULPS       X8, X2, X2
-	TESTL        SI, SI
+	TESTL        AX, AX
 	JZ           r2c2_write00
-	VMOVSD       (CX), X0
+	VMOVSD       (DX), X0
 	VFMADD231PS  X0, X9, X2
 
 r2c2_write00:
-	VMOVLPS      X2, (CX)
-	ADDQ         DI, CX
+	VMOVLPS      X2, (DX)
+	ADDQ         CX, DX
 	VUNPCKLPS    Y6, Y4, Y0
 	VUNPCKHPS    Y6, Y4, Y2
 	VADDPS       Y2, Y0, Y1
@@ -32752,30 +33841,31 @@ r2c2_write00:
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPS       X0, X1, X1
 	VMULPS       X8, X1, X1
-	TESTL        SI, SI
+	TESTL        AX, AX
 	JZ           r2c2_write10
-	VMOVSD       (CX), X0
+	VMOVSD       (DX), X0
 	VFMADD231PS  X0, X9, X1
 
 r2c2_write10:
-	VMOVLPS X1, (CX)
-	ADDQ    DI, CX
-	ADDQ    DX, AX
-	ADDQ    DX, AX
+	VMOVLPS X1, (DX)
+	ADDQ    CX, DX
+	MOVQ    nextA+48(FP), AX
+	ADDQ    AX, a+32(FP)
+	MOVQ    nextB+72(FP), AX
+	ADDQ    AX, b+56(FP)
+	MOVQ    nextC+104(FP), AX
+	ADDQ    AX, c+88(FP)
 	DECQ    tiles+16(FP)
 	JNZ     r2c2_tile
 	VZEROUPPER
 	RET
 
 r2c3:
-	MOVQ a+32(FP), AX
-	MOVQ c+72(FP), CX
-	MOVQ strideA+40(FP), DX
-	MOVQ strideB+56(FP), BX
-
 r2c3_tile:
-	MOVQ   b+48(FP), DI
-	MOVQ   AX, SI
+	MOVQ   a+32(FP), AX
+	MOVQ   b+56(FP), CX
+	MOVQ   strideA+40(FP), DX
+	MOVQ   strideB+64(FP), BX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -32788,139 +33878,140 @@ r2c3_tile:
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
-	MOVQ   k+24(FP), R8
+	MOVQ   k+24(FP), SI
 
 r2c3_two:
-	SUBQ        $0x20, R8
+	SUBQ        $0x20, SI
 	JL          r2c3_one
-	VMOVUPS     (SI), Y12
-	VMOVUPS     (SI)(DX*1), Y13
-	VMOVUPS     (DI), Y14
+	VMOVUPS     (AX), Y12
+	VMOVUPS     (AX)(DX*1), Y13
+	VMOVUPS     (CX), Y14
 	VFMADD231PS Y14, Y12, Y0
 	VFMADD231PS Y14, Y13, Y6
-	VMOVUPS     (DI)(BX*1), Y14
+	VMOVUPS     (CX)(BX*1), Y14
 	VFMADD231PS Y14, Y12, Y2
 	VFMADD231PS Y14, Y13, Y8
-	VMOVUPS     (DI)(BX*2), Y14
+	VMOVUPS     (CX)(BX*2), Y14
 	VFMADD231PS Y14, Y12, Y4
 	VFMADD231PS Y14, Y13, Y10
-	VMOVUPS     32(SI), Y12
-	VMOVUPS     32(SI)(DX*1), Y13
-	VMOVUPS     32(DI), Y14
+	VMOVUPS     32(AX), Y12
+	VMOVUPS     32(AX)(DX*1), Y13
+	VMOVUPS     32(CX), Y14
 	VFMADD231PS Y14, Y12, Y1
 	VFMADD231PS Y14, Y13, Y7
-	VMOVUPS     32(DI)(BX*1), Y14
+	VMOVUPS     32(CX)(BX*1), Y14
 	VFMADD231PS Y14, Y12, Y3
 	VFMADD231PS Y14, Y13, Y9
-	VMOVUPS     32(DI)(BX*2), Y14
+	VMOVUPS     32(CX)(BX*2), Y14
 	VFMADD231PS Y14, Y12, Y5
 	VFMADD231PS Y14, Y13, Y11
-	VMOVUPS     64(SI), Y12
-	VMOVUPS     64(SI)(DX*1), Y13
-	VMOVUPS     64(DI), Y14
+	VMOVUPS     64(AX), Y12
+	VMOVUPS     64(AX)(DX*1), Y13
+	VMOVUPS     64(CX), Y14
 	VFMADD231PS Y14, Y12, Y0
 	VFMADD231PS Y14, Y13, Y6
-	VMOVUPS     64(DI)(BX*1), Y14
+	VMOVUPS     64(CX)(BX*1), Y14
 	VFMADD231PS Y14, Y12, Y2
 	VFMADD231PS Y14, Y13, Y8
-	VMOVUPS     64(DI)(BX*2), Y14
+	VMOVUPS     64(CX)(BX*2), Y14
 	VFMADD231PS Y14, Y12, Y4
 	VFMADD231PS Y14, Y13, Y10
-	VMOVUPS     96(SI), Y12
-	VMOVUPS     96(SI)(DX*1), Y13
-	VMOVUPS     96(DI), Y14
+	VMOVUPS     96(AX), Y12
+	VMOVUPS     96(AX)(DX*1), Y13
+	VMOVUPS     96(CX), Y14
 	VFMADD231PS Y14, Y12, Y1
 	VFMADD231PS Y14, Y13, Y7
-	VMOVUPS     96(DI)(BX*1), Y14
+	VMOVUPS     96(CX)(BX*1), Y14
 	VFMADD231PS Y14, Y12, Y3
 	VFMADD231PS Y14, Y13, Y9
-	VMOVUPS     96(DI)(BX*2), Y14
+	VMOVUPS     96(CX)(BX*2), Y14
 	VFMADD231PS Y14, Y12, Y5
 	VFMADD231PS Y14, Y13, Y11
-	ADDQ        $0x00000080, SI
-	ADDQ        $0x00000080, DI
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
 	JMP         r2c3_two
 
 r2c3_one:
-	ADDQ $0x20, R8
+	ADDQ $0x20, SI
 
 r2c3_last:
-	SUBQ        $0x10, R8
+	SUBQ        $0x10, SI
 	JL          r2c3_rest
-	VMOVUPS     (SI), Y12
-	VMOVUPS     (SI)(DX*1), Y13
-	VMOVUPS     (DI), Y14
+	VMOVUPS     (AX), Y12
+	VMOVUPS     (AX)(DX*1), Y13
+	VMOVUPS     (CX), Y14
 	VFMADD231PS Y14, Y12, Y0
 	VFMADD231PS Y14, Y13, Y6
-	VMOVUPS     (DI)(BX*1), Y14
+	VMOVUPS     (CX)(BX*1), Y14
 	VFMADD231PS Y14, Y12, Y2
 	VFMADD231PS Y14, Y13, Y8
-	VMOVUPS     (DI)(BX*2), Y14
+	VMOVUPS     (CX)(BX*2), Y14
 	VFMADD231PS Y14, Y12, Y4
 	VFMADD231PS Y14, Y13, Y10
-	VMOVUPS     32(SI), Y12
-	VMOVUPS     32(SI)(DX*1), Y13
-	VMOVUPS     32(DI), Y14
+	VMOVUPS     32(AX), Y12
+	VMOVUPS     32(AX)(DX*1), Y13
+	VMOVUPS     32(CX), Y14
 	VFMADD231PS Y14, Y12, Y1
 	VFMADD231PS Y14, Y13, Y7
-	VMOVUPS     32(DI)(BX*1), Y14
+	VMOVUPS     32(CX)(BX*1), Y14
 	VFMADD231PS Y14, Y12, Y3
 	VFMADD231PS Y14, Y13, Y9
-	VMOVUPS     32(DI)(BX*2), Y14
+	VMOVUPS     32(CX)(BX*2), Y14
 	VFMADD231PS Y14, Y12, Y5
 	VFMADD231PS Y14, Y13, Y11
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
 	JMP         r2c3_last
 
 r2c3_rest:
-	ADDQ        $0x10, R8
+	ADDQ        $0x10, SI
 	JZ          r2c3_sum
-	LEAQ        restmask<>+0(SB), R9
-	MOVQ        $0x00000008, R10
-	XORQ        R11, R11
-	MOVQ        R8, R12
-	CMPQ        R12, $0x08
-	CMOVQGT     R10, R12
-	NEGQ        R12
-	LEAQ        32(R9)(R12*4), R12
-	SUBQ        $0x08, R8
-	CMOVQLT     R11, R8
-	CMPQ        R8, $0x08
-	CMOVQGT     R10, R8
-	NEGQ        R8
-	LEAQ        32(R9)(R8*4), R8
-	VMOVUPS     (R12), Y12
-	VMASKMOVPS  (SI), Y12, Y13
-	VMASKMOVPS  (SI)(DX*1), Y12, Y14
-	VMASKMOVPS  (DI), Y12, Y15
+	LEAQ        restmask<>+0(SB), DI
+	MOVQ        $0x00000008, R8
+	XORQ        R9, R9
+	MOVQ        SI, R10
+	CMPQ        R10, $0x08
+	CMOVQGT     R8, R10
+	NEGQ        R10
+	LEAQ        32(DI)(R10*4), R10
+	SUBQ        $0x08, SI
+	CMOVQLT     R9, SI
+	CMPQ        SI, $0x08
+	CMOVQGT     R8, SI
+	NEGQ        SI
+	LEAQ        32(DI)(SI*4), SI
+	VMOVUPS     (R10), Y12
+	VMASKMOVPS  (AX), Y12, Y13
+	VMASKMOVPS  (AX)(DX*1), Y12, Y14
+	VMASKMOVPS  (CX), Y12, Y15
 	VFMADD231PS Y15, Y13, Y0
 	VFMADD231PS Y15, Y14, Y6
-	VMASKMOVPS  (DI)(BX*1), Y12, Y15
+	VMASKMOVPS  (CX)(BX*1), Y12, Y15
 	VFMADD231PS Y15, Y13, Y2
 	VFMADD231PS Y15, Y14, Y8
-	VMASKMOVPS  (DI)(BX*2), Y12, Y12
+	VMASKMOVPS  (CX)(BX*2), Y12, Y12
 	VFMADD231PS Y12, Y13, Y4
 	VFMADD231PS Y12, Y14, Y10
-	VMOVUPS     (R8), Y12
-	VMASKMOVPS  32(SI), Y12, Y13
-	VMASKMOVPS  32(SI)(DX*1), Y12, Y14
-	VMASKMOVPS  32(DI), Y12, Y15
+	VMOVUPS     (SI), Y12
+	VMASKMOVPS  32(AX), Y12, Y13
+	VMASKMOVPS  32(AX)(DX*1), Y12, Y14
+	VMASKMOVPS  32(CX), Y12, Y15
 	VFMADD231PS Y15, Y13, Y1
 	VFMADD231PS Y15, Y14, Y7
-	VMASKMOVPS  32(DI)(BX*1), Y12, Y15
+	VMASKMOVPS  32(CX)(BX*1), Y12, Y15
 	VFMADD231PS Y15, Y13, Y3
 	VFMADD231PS Y15, Y14, Y9
-	VMASKMOVPS  32(DI)(BX*2), Y12, Y12
+	VMASKMOVPS  32(CX)(BX*2), Y12, Y12
 	VFMADD231PS Y12, Y13, Y5
 	VFMADD231PS Y12, Y14, Y11
 
 r2c3_sum:
-	MOVQ         strideC+80(FP), DI
-	VBROADCASTSS alpha+64(FP), X12
-	VBROADCASTSS beta+68(FP), X13
-	MOVL         beta+68(FP), SI
-	ADDL         SI, SI
+	MOVQ         strideC+96(FP), CX
+	MOVQ         c+88(FP), DX
+	VBROADCASTSS alpha+80(FP), X12
+	VBROADCASTSS beta+84(FP), X13
+	MOVL         beta+84(FP), AX
+	ADDL         AX, AX
 	VADDPS       Y1, Y0, Y0
 	VADDPS       Y3, Y2, Y2
 	VADDPS       Y5, Y4, Y4
@@ -32939,17 +34030,17 @@ r2c3_sum:
 	VEXTRACTF128 $0x01, Y2, X0
 	VADDPS       X0, X2, X2
 	VMULPS       X12, X2, X2
-	TESTL        SI, SI
+	TESTL        AX, AX
 	JZ           r2c3_write00
-	VMOVSD       (CX), X0
-	VMOVSS       8(CX), X1
+	VMOVSD       (DX), X0
+	VMOVSS       8(DX), X1
 	VMOVLHPS     X1, X0, X0
 	VFMADD231PS  X0, X13, X2
 
 r2c3_write00:
-	VMOVLPS      X2, (CX)
-	VEXTRACTPS   $0x02, X2, 8(CX)
-	ADDQ         DI, CX
+	VMOVLPS      X2, (DX)
+	VEXTRACTPS   $0x02, X2, 8(DX)
+	ADDQ         CX, DX
 	VUNPCKLPS    Y8, Y6, Y0
 	VUNPCKHPS    Y8, Y6, Y2
 	VADDPS       Y2, Y0, Y1
@@ -32962,27 +34053,31 @@ r2c3_write00:
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPS       X0, X1, X1
 	VMULPS       X12, X1, X1
-	TESTL        SI, SI
+	TESTL        AX, AX
 	JZ           r2c3_write10
-	VMOVSD       (CX), X0
-	VMOVSS       8(CX), X2
+	VMOVSD       (DX), X0
+	VMOVSS       8(DX), X2
 	VMOVLHPS     X2, X0, X0
 	VFMADD231PS  X0, X13, X1
 
 r2c3_write10:
-	VMOVLPS    X1, (CX)
-	VEXTRACTPS $0x02, X1, 8(CX)
-	ADDQ       DI, CX
-	ADDQ       DX, AX
-	ADDQ       DX, AX
+	VMOVLPS    X1, (DX)
+	VEXTRACTPS $0x02, X1, 8(DX)
+	ADDQ       CX, DX
+	MOVQ       nextA+48(FP), AX
+	ADDQ       AX, a+32(FP)
+	MOVQ       nextB+72(FP), AX
+	ADDQ       AX, b+56(FP)
+	MOVQ       nextC+104(FP), AX
+	ADDQ       AX, c+88(FP)
 	DECQ       tiles+16(FP)
 	JNZ        r2c3_tile
 	VZEROUPPER
 	RET
 
-// func dotsAVX512(rows int, cols int, tiles int, k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
+// func dotsAVX512(rows int, cols int, tiles int, k int, a *float32, strideA int, nextA int, b *float32, strideB int, nextB int, alpha float32, beta float32, c *float32, strideC int, nextC int)
 // Requires: AVX, AVX512F, AVX512VL, BMI2, FMA3
-TEXT ·dotsAVX512(SB), NOSPLIT, $0-88
+TEXT ·dotsAVX512(SB), NOSPLIT, $0-112
 	MOVQ rows+0(FP), AX
 	MOVQ cols+8(FP), CX
 	CMPQ AX, $0x04
@@ -33040,59 +34135,57 @@ below1:
 	RET
 
 r1c1:
-	MOVQ a+32(FP), AX
-	MOVQ c+72(FP), CX
-	MOVQ strideA+40(FP), DX
-	MOVQ strideB+56(FP), BX
-
 r1c1_tile:
-	MOVQ   b+48(FP), SI
-	MOVQ   AX, BX
+	MOVQ   a+32(FP), AX
+	MOVQ   b+56(FP), CX
+	MOVQ   strideA+40(FP), DX
+	MOVQ   strideB+64(FP), DX
 	VPXORD Z0, Z0, Z0
-	MOVQ   k+24(FP), DI
+	MOVQ   k+24(FP), DX
 
 r1c1_two:
-	SUBQ        $0x20, DI
+	SUBQ        $0x20, DX
 	JL          r1c1_one
-	VMOVUPS     (BX), Z1
-	VMOVUPS     (SI), Z2
+	VMOVUPS     (AX), Z1
+	VMOVUPS     (CX), Z2
 	VFMADD231PS Z2, Z1, Z0
-	VMOVUPS     64(BX), Z1
-	VMOVUPS     64(SI), Z2
+	VMOVUPS     64(AX), Z1
+	VMOVUPS     64(CX), Z2
 	VFMADD231PS Z2, Z1, Z0
-	ADDQ        $0x00000080, BX
-	ADDQ        $0x00000080, SI
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
 	JMP         r1c1_two
 
 r1c1_one:
-	ADDQ $0x20, DI
+	ADDQ $0x20, DX
 
 r1c1_last:
-	SUBQ        $0x10, DI
+	SUBQ        $0x10, DX
 	JL          r1c1_rest
-	VMOVUPS     (BX), Z1
-	VMOVUPS     (SI), Z2
+	VMOVUPS     (AX), Z1
+	VMOVUPS     (CX), Z2
 	VFMADD231PS Z2, Z1, Z0
-	ADDQ        $0x00000040, BX
-	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
 	JMP         r1c1_last
 
 r1c1_rest:
-	ADDQ        $0x10, DI
+	ADDQ        $0x10, DX
 	JZ          r1c1_sum
-	MOVQ        $-1, R8
-	BZHIQ       DI, R8, R8
-	KMOVW       R8, K1
-	VMOVUPS.Z   (BX), K1, Z1
-	VMOVUPS.Z   (SI), K1, Z2
+	MOVQ        $-1, BX
+	BZHIQ       DX, BX, BX
+	KMOVW       BX, K1
+	VMOVUPS.Z   (AX), K1, Z1
+	VMOVUPS.Z   (CX), K1, Z2
 	VFMADD231PS Z2, Z1, Z0
 
 r1c1_sum:
-	MOVQ          strideC+80(FP), SI
-	VBROADCASTSS  alpha+64(FP), X1
-	VBROADCASTSS  beta+68(FP), X2
-	MOVL          beta+68(FP), BX
-	ADDL          BX, BX
+	MOVQ          strideC+96(FP), CX
+	MOVQ          c+88(FP), DX
+	VBROADCASTSS  alpha+80(FP), X1
+	VBROADCASTSS  beta+84(FP), X2
+	MOVL          beta+84(FP), AX
+	ADDL          AX, AX
 	VEXTRACTF64X4 $0x01, Z0, Y3
 	VADDPS        Y3, Y0, Y0
 	VUNPCKLPS     Y0, Y0, Y5
@@ -33107,83 +34200,86 @@ r1c1_sum:
 	VEXTRACTF32X4 $0x01, Y3, X4
 	VADDPS        X4, X3, X3
 	VMULPS        X1, X3, X3
-	TESTL         BX, BX
+	TESTL         AX, AX
 	JZ            r1c1_write00
-	VMOVSS        (CX), X1
+	VMOVSS        (DX), X1
 	VFMADD231PS   X1, X2, X3
 
 r1c1_write00:
-	VMOVSS X3, (CX)
-	ADDQ   SI, CX
-	ADDQ   DX, AX
+	VMOVSS X3, (DX)
+	ADDQ   CX, DX
+	MOVQ   nextA+48(FP), AX
+	ADDQ   AX, a+32(FP)
+	MOVQ   nextB+72(FP), AX
+	ADDQ   AX, b+56(FP)
+	MOVQ   nextC+104(FP), AX
+	ADDQ   AX, c+88(FP)
 	DECQ   tiles+16(FP)
 	JNZ    r1c1_tile
 	VZEROUPPER
 	RET
 
 r1c2:
-	MOVQ a+32(FP), AX
-	MOVQ c+72(FP), CX
-	MOVQ strideA+40(FP), DX
-	MOVQ strideB+56(FP), BX
-
 r1c2_tile:
-	MOVQ   b+48(FP), DI
-	MOVQ   AX, SI
+	MOVQ   a+32(FP), AX
+	MOVQ   b+56(FP), CX
+	MOVQ   strideA+40(FP), DX
+	MOVQ   strideB+64(FP), DX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
-	MOVQ   k+24(FP), R8
+	MOVQ   k+24(FP), BX
 
 r1c2_two:
-	SUBQ        $0x20, R8
+	SUBQ        $0x20, BX
 	JL          r1c2_one
-	VMOVUPS     (SI), Z2
-	VMOVUPS     (DI), Z3
+	VMOVUPS     (AX), Z2
+	VMOVUPS     (CX), Z3
 	VFMADD231PS Z3, Z2, Z0
-	VMOVUPS     (DI)(BX*1), Z3
+	VMOVUPS     (CX)(DX*1), Z3
 	VFMADD231PS Z3, Z2, Z1
-	VMOVUPS     64(SI), Z2
-	VMOVUPS     64(DI), Z3
+	VMOVUPS     64(AX), Z2
+	VMOVUPS     64(CX), Z3
 	VFMADD231PS Z3, Z2, Z0
-	VMOVUPS     64(DI)(BX*1), Z3
+	VMOVUPS     64(CX)(DX*1), Z3
 	VFMADD231PS Z3, Z2, Z1
-	ADDQ        $0x00000080, SI
-	ADDQ        $0x00000080, DI
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
 	JMP         r1c2_two
 
 r1c2_one:
-	ADDQ $0x20, R8
+	ADDQ $0x20, BX
 
 r1c2_last:
-	SUBQ        $0x10, R8
+	SUBQ        $0x10, BX
 	JL          r1c2_rest
-	VMOVUPS     (SI), Z2
-	VMOVUPS     (DI), Z3
+	VMOVUPS     (AX), Z2
+	VMOVUPS     (CX), Z3
 	VFMADD231PS Z3, Z2, Z0
-	VMOVUPS     (DI)(BX*1), Z3
+	VMOVUPS     (CX)(DX*1), Z3
 	VFMADD231PS Z3, Z2, Z1
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
 	JMP         r1c2_last
 
 r1c2_rest:
-	ADDQ        $0x10, R8
+	ADDQ        $0x10, BX
 	JZ          r1c2_sum
-	MOVQ        $-1, R9
-	BZHIQ       R8, R9, R9
-	KMOVW       R9, K1
-	VMOVUPS.Z   (SI), K1, Z2
-	VMOVUPS.Z   (DI), K1, Z3
+	MOVQ        $-1, SI
+	BZHIQ       BX, SI, SI
+	KMOVW       SI, K1
+	VMOVUPS.Z   (AX), K1, Z2
+	VMOVUPS.Z   (CX), K1, Z3
 	VFMADD231PS Z3, Z2, Z0
-	VMOVUPS.Z   (DI)(BX*1), K1, Z3
+	VMOVUPS.Z   (CX)(DX*1), K1, Z3
 	VFMADD231PS Z3, Z2, Z1
 
 r1c2_sum:
-	MOVQ          strideC+80(FP), DI
-	VBROADCASTSS  alpha+64(FP), X2
-	VBROADCASTSS  beta+68(FP), X3
-	MOVL          beta+68(FP), SI
-	ADDL          SI, SI
+	MOVQ          strideC+96(FP), CX
+	MOVQ          c+88(FP), DX
+	VBROADCASTSS  alpha+80(FP), X2
+	VBROADCASTSS  beta+84(FP), X3
+	MOVL          beta+84(FP), AX
+	ADDL          AX, AX
 	VEXTRACTF64X4 $0x01, Z0, Y4
 	VADDPS        Y4, Y0, Y0
 	VEXTRACTF64X4 $0x01, Z1, Y4
@@ -33200,92 +34296,95 @@ r1c2_sum:
 	VEXTRACTF32X4 $0x01, Y4, X5
 	VADDPS        X5, X4, X4
 	VMULPS        X2, X4, X4
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r1c2_write00
-	VMOVSD        (CX), X2
+	VMOVSD        (DX), X2
 	VFMADD231PS   X2, X3, X4
 
 r1c2_write00:
-	VMOVLPS X4, (CX)
-	ADDQ    DI, CX
-	ADDQ    DX, AX
+	VMOVLPS X4, (DX)
+	ADDQ    CX, DX
+	MOVQ    nextA+48(FP), AX
+	ADDQ    AX, a+32(FP)
+	MOVQ    nextB+72(FP), AX
+	ADDQ    AX, b+56(FP)
+	MOVQ    nextC+104(FP), AX
+	ADDQ    AX, c+88(FP)
 	DECQ    tiles+16(FP)
 	JNZ     r1c2_tile
 	VZEROUPPER
 	RET
 
 r1c3:
-	MOVQ a+32(FP), AX
-	MOVQ c+72(FP), CX
-	MOVQ strideA+40(FP), DX
-	MOVQ strideB+56(FP), BX
-
 r1c3_tile:
-	MOVQ   b+48(FP), DI
-	MOVQ   AX, SI
+	MOVQ   a+32(FP), AX
+	MOVQ   b+56(FP), CX
+	MOVQ   strideA+40(FP), DX
+	MOVQ   strideB+64(FP), DX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
-	MOVQ   k+24(FP), R8
+	MOVQ   k+24(FP), BX
 
 r1c3_two:
-	SUBQ        $0x20, R8
+	SUBQ        $0x20, BX
 	JL          r1c3_one
-	VMOVUPS     (SI), Z3
-	VMOVUPS     (DI), Z4
+	VMOVUPS     (AX), Z3
+	VMOVUPS     (CX), Z4
 	VFMADD231PS Z4, Z3, Z0
-	VMOVUPS     (DI)(BX*1), Z4
+	VMOVUPS     (CX)(DX*1), Z4
 	VFMADD231PS Z4, Z3, Z1
-	VMOVUPS     (DI)(BX*2), Z4
+	VMOVUPS     (CX)(DX*2), Z4
 	VFMADD231PS Z4, Z3, Z2
-	VMOVUPS     64(SI), Z3
-	VMOVUPS     64(DI), Z4
+	VMOVUPS     64(AX), Z3
+	VMOVUPS     64(CX), Z4
 	VFMADD231PS Z4, Z3, Z0
-	VMOVUPS     64(DI)(BX*1), Z4
+	VMOVUPS     64(CX)(DX*1), Z4
 	VFMADD231PS Z4, Z3, Z1
-	VMOVUPS     64(DI)(BX*2), Z4
+	VMOVUPS     64(CX)(DX*2), Z4
 	VFMADD231PS Z4, Z3, Z2
-	ADDQ        $0x00000080, SI
-	ADDQ        $0x00000080, DI
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
 	JMP         r1c3_two
 
 r1c3_one:
-	ADDQ $0x20, R8
+	ADDQ $0x20, BX
 
 r1c3_last:
-	SUBQ        $0x10, R8
+	SUBQ        $0x10, BX
 	JL          r1c3_rest
-	VMOVUPS     (SI), Z3
-	VMOVUPS     (DI), Z4
+	VMOVUPS     (AX), Z3
+	VMOVUPS     (CX), Z4
 	VFMADD231PS Z4, Z3, Z0
-	VMOVUPS     (DI)(BX*1), Z4
+	VMOVUPS     (CX)(DX*1), Z4
 	VFMADD231PS Z4, Z3, Z1
-	VMOVUPS     (DI)(BX*2), Z4
+	VMOVUPS     (CX)(DX*2), Z4
 	VFMADD231PS Z4, Z3, Z2
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
 	JMP         r1c3_last
 
 r1c3_rest:
-	ADDQ        $0x10, R8
+	ADDQ        $0x10, BX
 	JZ          r1c3_sum
-	MOVQ        $-1, R9
-	BZHIQ       R8, R9, R9
-	KMOVW       R9, K1
-	VMOVUPS.Z   (SI), K1, Z3
-	VMOVUPS.Z   (DI), K1, Z4
+	MOVQ        $-1, SI
+	BZHIQ       BX, SI, SI
+	KMOVW       SI, K1
+	VMOVUPS.Z   (AX), K1, Z3
+	VMOVUPS.Z   (CX), K1, Z4
 	VFMADD231PS Z4, Z3, Z0
-	VMOVUPS.Z   (DI)(BX*1), K1, Z4
+	VMOVUPS.Z   (CX)(DX*1), K1, Z4
 	VFMADD231PS Z4, Z3, Z1
-	VMOVUPS.Z   (DI)(BX*2), K1, Z4
+	VMOVUPS.Z   (CX)(DX*2), K1, Z4
 	VFMADD231PS Z4, Z3, Z2
 
 r1c3_sum:
-	MOVQ          strideC+80(FP), DI
-	VBROADCASTSS  alpha+64(FP), X3
-	VBROADCASTSS  beta+68(FP), X4
-	MOVL          beta+68(FP), SI
-	ADDL          SI, SI
+	MOVQ          strideC+96(FP), CX
+	MOVQ          c+88(FP), DX
+	VBROADCASTSS  alpha+80(FP), X3
+	VBROADCASTSS  beta+84(FP), X4
+	MOVL          beta+84(FP), AX
+	ADDL          AX, AX
 	VEXTRACTF64X4 $0x01, Z0, Y5
 	VADDPS        Y5, Y0, Y0
 	VEXTRACTF64X4 $0x01, Z1, Y5
@@ -33304,105 +34403,108 @@ r1c3_sum:
 	VEXTRACTF32X4 $0x01, Y5, X6
 	VADDPS        X6, X5, X5
 	VMULPS        X3, X5, X5
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r1c3_write00
-	VMOVSD        (CX), X3
-	VMOVSS        8(CX), X6
+	VMOVSD        (DX), X3
+	VMOVSS        8(DX), X6
 	VMOVLHPS      X6, X3, X3
 	VFMADD231PS   X3, X4, X5
 
 r1c3_write00:
-	VMOVLPS    X5, (CX)
-	VEXTRACTPS $0x02, X5, 8(CX)
-	ADDQ       DI, CX
-	ADDQ       DX, AX
+	VMOVLPS    X5, (DX)
+	VEXTRACTPS $0x02, X5, 8(DX)
+	ADDQ       CX, DX
+	MOVQ       nextA+48(FP), AX
+	ADDQ       AX, a+32(FP)
+	MOVQ       nextB+72(FP), AX
+	ADDQ       AX, b+56(FP)
+	MOVQ       nextC+104(FP), AX
+	ADDQ       AX, c+88(FP)
 	DECQ       tiles+16(FP)
 	JNZ        r1c3_tile
 	VZEROUPPER
 	RET
 
 r1c4:
-	MOVQ a+32(FP), AX
-	MOVQ c+72(FP), CX
-	MOVQ strideA+40(FP), DX
-	MOVQ strideB+56(FP), BX
-
 r1c4_tile:
-	MOVQ   b+48(FP), DI
-	MOVQ   AX, SI
-	LEAQ   (BX)(BX*2), R8
+	MOVQ   a+32(FP), AX
+	MOVQ   b+56(FP), CX
+	MOVQ   strideA+40(FP), DX
+	MOVQ   strideB+64(FP), DX
+	LEAQ   (DX)(DX*2), BX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
-	MOVQ   k+24(FP), R9
+	MOVQ   k+24(FP), SI
 
 r1c4_two:
-	SUBQ        $0x20, R9
+	SUBQ        $0x20, SI
 	JL          r1c4_one
-	VMOVUPS     (SI), Z4
-	VMOVUPS     (DI), Z5
+	VMOVUPS     (AX), Z4
+	VMOVUPS     (CX), Z5
 	VFMADD231PS Z5, Z4, Z0
-	VMOVUPS     (DI)(BX*1), Z5
+	VMOVUPS     (CX)(DX*1), Z5
 	VFMADD231PS Z5, Z4, Z1
-	VMOVUPS     (DI)(BX*2), Z5
+	VMOVUPS     (CX)(DX*2), Z5
 	VFMADD231PS Z5, Z4, Z2
-	VMOVUPS     (DI)(R8*1), Z5
+	VMOVUPS     (CX)(BX*1), Z5
 	VFMADD231PS Z5, Z4, Z3
-	VMOVUPS     64(SI), Z4
-	VMOVUPS     64(DI), Z5
+	VMOVUPS     64(AX), Z4
+	VMOVUPS     64(CX), Z5
 	VFMADD231PS Z5, Z4, Z0
-	VMOVUPS     64(DI)(BX*1), Z5
+	VMOVUPS     64(CX)(DX*1), Z5
 	VFMADD231PS Z5, Z4, Z1
-	VMOVUPS     64(DI)(BX*2), Z5
+	VMOVUPS     64(CX)(DX*2), Z5
 	VFMADD231PS Z5, Z4, Z2
-	VMOVUPS     64(DI)(R8*1), Z5
+	VMOVUPS     64(CX)(BX*1), Z5
 	VFMADD231PS Z5, Z4, Z3
-	ADDQ        $0x00000080, SI
-	ADDQ        $0x00000080, DI
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
 	JMP         r1c4_two
 
 r1c4_one:
-	ADDQ $0x20, R9
+	ADDQ $0x20, SI
 
 r1c4_last:
-	SUBQ        $0x10, R9
+	SUBQ        $0x10, SI
 	JL          r1c4_rest
-	VMOVUPS     (SI), Z4
-	VMOVUPS     (DI), Z5
+	VMOVUPS     (AX), Z4
+	VMOVUPS     (CX), Z5
 	VFMADD231PS Z5, Z4, Z0
-	VMOVUPS     (DI)(BX*1), Z5
+	VMOVUPS     (CX)(DX*1), Z5
 	VFMADD231PS Z5, Z4, Z1
-	VMOVUPS     (DI)(BX*2), Z5
+	VMOVUPS     (CX)(DX*2), Z5
 	VFMADD231PS Z5, Z4, Z2
-	VMOVUPS     (DI)(R8*1), Z5
+	VMOVUPS     (CX)(BX*1), Z5
 	VFMADD231PS Z5, Z4, Z3
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
 	JMP         r1c4_last
 
 r1c4_rest:
-	ADDQ        $0x10, R9
+	ADDQ        $0x10, SI
 	JZ          r1c4_sum
-	MOVQ        $-1, R10
-	BZHIQ       R9, R10, R10
-	KMOVW       R10, K1
-	VMOVUPS.Z   (SI), K1, Z4
-	VMOVUPS.Z   (DI), K1, Z5
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVW       DI, K1
+	VMOVUPS.Z   (AX), K1, Z4
+	VMOVUPS.Z   (CX), K1, Z5
 	VFMADD231PS Z5, Z4, Z0
-	VMOVUPS.Z   (DI)(BX*1), K1, Z5
+	VMOVUPS.Z   (CX)(DX*1), K1, Z5
 	VFMADD231PS Z5, Z4, Z1
-	VMOVUPS.Z   (DI)(BX*2), K1, Z5
+	VMOVUPS.Z   (CX)(DX*2), K1, Z5
 	VFMADD231PS Z5, Z4, Z2
-	VMOVUPS.Z   (DI)(R8*1), K1, Z5
+	VMOVUPS.Z   (CX)(BX*1), K1, Z5
 	VFMADD231PS Z5, Z4, Z3
 
 r1c4_sum:
-	MOVQ          strideC+80(FP), DI
-	VBROADCASTSS  alpha+64(FP), X4
-	VBROADCASTSS  beta+68(FP), X5
-	MOVL          beta+68(FP), SI
-	ADDL          SI, SI
+	MOVQ          strideC+96(FP), CX
+	MOVQ          c+88(FP), DX
+	VBROADCASTSS  alpha+80(FP), X4
+	VBROADCASTSS  beta+84(FP), X5
+	MOVL          beta+84(FP), AX
+	ADDL          AX, AX
 	VEXTRACTF64X4 $0x01, Z0, Y6
 	VADDPS        Y6, Y0, Y0
 	VEXTRACTF64X4 $0x01, Z1, Y6
@@ -33423,111 +34525,114 @@ r1c4_sum:
 	VEXTRACTF32X4 $0x01, Y6, X7
 	VADDPS        X7, X6, X6
 	VMULPS        X4, X6, X6
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r1c4_write00
-	VMOVUPS       (CX), X4
+	VMOVUPS       (DX), X4
 	VFMADD231PS   X4, X5, X6
 
 r1c4_write00:
-	VMOVUPS X6, (CX)
-	ADDQ    DI, CX
-	ADDQ    DX, AX
+	VMOVUPS X6, (DX)
+	ADDQ    CX, DX
+	MOVQ    nextA+48(FP), AX
+	ADDQ    AX, a+32(FP)
+	MOVQ    nextB+72(FP), AX
+	ADDQ    AX, b+56(FP)
+	MOVQ    nextC+104(FP), AX
+	ADDQ    AX, c+88(FP)
 	DECQ    tiles+16(FP)
 	JNZ     r1c4_tile
 	VZEROUPPER
 	RET
 
 r1c5:
-	MOVQ a+32(FP), AX
-	MOVQ c+72(FP), CX
-	MOVQ strideA+40(FP), DX
-	MOVQ strideB+56(FP), BX
-
 r1c5_tile:
-	MOVQ   b+48(FP), DI
-	MOVQ   AX, SI
-	LEAQ   (BX)(BX*2), R8
+	MOVQ   a+32(FP), AX
+	MOVQ   b+56(FP), CX
+	MOVQ   strideA+40(FP), DX
+	MOVQ   strideB+64(FP), DX
+	LEAQ   (DX)(DX*2), BX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
-	MOVQ   k+24(FP), R9
+	MOVQ   k+24(FP), SI
 
 r1c5_two:
-	SUBQ        $0x20, R9
+	SUBQ        $0x20, SI
 	JL          r1c5_one
-	VMOVUPS     (SI), Z5
-	VMOVUPS     (DI), Z6
+	VMOVUPS     (AX), Z5
+	VMOVUPS     (CX), Z6
 	VFMADD231PS Z6, Z5, Z0
-	VMOVUPS     (DI)(BX*1), Z6
+	VMOVUPS     (CX)(DX*1), Z6
 	VFMADD231PS Z6, Z5, Z1
-	VMOVUPS     (DI)(BX*2), Z6
+	VMOVUPS     (CX)(DX*2), Z6
 	VFMADD231PS Z6, Z5, Z2
-	VMOVUPS     (DI)(R8*1), Z6
+	VMOVUPS     (CX)(BX*1), Z6
 	VFMADD231PS Z6, Z5, Z3
-	VMOVUPS     (DI)(BX*4), Z6
+	VMOVUPS     (CX)(DX*4), Z6
 	VFMADD231PS Z6, Z5, Z4
-	VMOVUPS     64(SI), Z5
-	VMOVUPS     64(DI), Z6
+	VMOVUPS     64(AX), Z5
+	VMOVUPS     64(CX), Z6
 	VFMADD231PS Z6, Z5, Z0
-	VMOVUPS     64(DI)(BX*1), Z6
+	VMOVUPS     64(CX)(DX*1), Z6
 	VFMADD231PS Z6, Z5, Z1
-	VMOVUPS     64(DI)(BX*2), Z6
+	VMOVUPS     64(CX)(DX*2), Z6
 	VFMADD231PS Z6, Z5, Z2
-	VMOVUPS     64(DI)(R8*1), Z6
+	VMOVUPS     64(CX)(BX*1), Z6
 	VFMADD231PS Z6, Z5, Z3
-	VMOVUPS     64(DI)(BX*4), Z6
+	VMOVUPS     64(CX)(DX*4), Z6
 	VFMADD231PS Z6, Z5, Z4
-	ADDQ        $0x00000080, SI
-	ADDQ        $0x00000080, DI
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
 	JMP         r1c5_two
 
 r1c5_one:
-	ADDQ $0x20, R9
+	ADDQ $0x20, SI
 
 r1c5_last:
-	SUBQ        $0x10, R9
+	SUBQ        $0x10, SI
 	JL          r1c5_rest
-	VMOVUPS     (SI), Z5
-	VMOVUPS     (DI), Z6
+	VMOVUPS     (AX), Z5
+	VMOVUPS     (CX), Z6
 	VFMADD231PS Z6, Z5, Z0
-	VMOVUPS     (DI)(BX*1), Z6
+	VMOVUPS     (CX)(DX*1), Z6
 	VFMADD231PS Z6, Z5, Z1
-	VMOVUPS     (DI)(BX*2), Z6
+	VMOVUPS     (CX)(DX*2), Z6
 	VFMADD231PS Z6, Z5, Z2
-	VMOVUPS     (DI)(R8*1), Z6
+	VMOVUPS     (CX)(BX*1), Z6
 	VFMADD231PS Z6, Z5, Z3
-	VMOVUPS     (DI)(BX*4), Z6
+	VMOVUPS     (CX)(DX*4), Z6
 	VFMADD231PS Z6, Z5, Z4
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
 	JMP         r1c5_last
 
 r1c5_rest:
-	ADDQ        $0x10, R9
+	ADDQ        $0x10, SI
 	JZ          r1c5_sum
-	MOVQ        $-1, R10
-	BZHIQ       R9, R10, R10
-	KMOVW       R10, K1
-	VMOVUPS.Z   (SI), K1, Z5
-	VMOVUPS.Z   (DI), K1, Z6
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVW       DI, K1
+	VMOVUPS.Z   (AX), K1, Z5
+	VMOVUPS.Z   (CX), K1, Z6
 	VFMADD231PS Z6, Z5, Z0
-	VMOVUPS.Z   (DI)(BX*1), K1, Z6
+	VMOVUPS.Z   (CX)(DX*1), K1, Z6
 	VFMADD231PS Z6, Z5, Z1
-	VMOVUPS.Z   (DI)(BX*2), K1, Z6
+	VMOVUPS.Z   (CX)(DX*2), K1, Z6
 	VFMADD231PS Z6, Z5, Z2
-	VMOVUPS.Z   (DI)(R8*1), K1, Z6
+	VMOVUPS.Z   (CX)(BX*1), K1, Z6
 	VFMADD231PS Z6, Z5, Z3
-	VMOVUPS.Z   (DI)(BX*4), K1, Z6
+	VMOVUPS.Z   (CX)(DX*4), K1, Z6
 	VFMADD231PS Z6, Z5, Z4
 
 r1c5_sum:
-	MOVQ          strideC+80(FP), DI
-	VBROADCASTSS  alpha+64(FP), X5
-	VBROADCASTSS  beta+68(FP), X6
-	MOVL          beta+68(FP), SI
-	ADDL          SI, SI
+	MOVQ          strideC+96(FP), CX
+	MOVQ          c+88(FP), DX
+	VBROADCASTSS  alpha+80(FP), X5
+	VBROADCASTSS  beta+84(FP), X6
+	MOVL          beta+84(FP), AX
+	ADDL          AX, AX
 	VEXTRACTF64X4 $0x01, Z0, Y7
 	VADDPS        Y7, Y0, Y0
 	VEXTRACTF64X4 $0x01, Z1, Y7
@@ -33550,13 +34655,13 @@ r1c5_sum:
 	VEXTRACTF32X4 $0x01, Y7, X8
 	VADDPS        X8, X7, X7
 	VMULPS        X5, X7, X7
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r1c5_write00
-	VMOVUPS       (CX), X8
+	VMOVUPS       (DX), X8
 	VFMADD231PS   X8, X6, X7
 
 r1c5_write00:
-	VMOVUPS       X7, (CX)
+	VMOVUPS       X7, (DX)
 	VUNPCKLPS     Y4, Y4, Y9
 	VUNPCKHPS     Y4, Y4, Y8
 	VADDPS        Y8, Y9, Y7
@@ -33569,83 +34674,86 @@ r1c5_write00:
 	VEXTRACTF32X4 $0x01, Y7, X8
 	VADDPS        X8, X7, X7
 	VMULPS        X5, X7, X7
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r1c5_write04
-	VMOVSS        16(CX), X5
+	VMOVSS        16(DX), X5
 	VFMADD231PS   X5, X6, X7
 
 r1c5_write04:
-	VMOVSS X7, 16(CX)
-	ADDQ   DI, CX
-	ADDQ   DX, AX
+	VMOVSS X7, 16(DX)
+	ADDQ   CX, DX
+	MOVQ   nextA+48(FP), AX
+	ADDQ   AX, a+32(FP)
+	MOVQ   nextB+72(FP), AX
+	ADDQ   AX, b+56(FP)
+	MOVQ   nextC+104(FP), AX
+	ADDQ   AX, c+88(FP)
 	DECQ   tiles+16(FP)
 	JNZ    r1c5_tile
 	VZEROUPPER
 	RET
 
 r2c1:
-	MOVQ a+32(FP), AX
-	MOVQ c+72(FP), CX
-	MOVQ strideA+40(FP), DX
-	MOVQ strideB+56(FP), BX
-
 r2c1_tile:
-	MOVQ   b+48(FP), SI
-	MOVQ   AX, BX
+	MOVQ   a+32(FP), AX
+	MOVQ   b+56(FP), CX
+	MOVQ   strideA+40(FP), DX
+	MOVQ   strideB+64(FP), BX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
-	MOVQ   k+24(FP), DI
+	MOVQ   k+24(FP), BX
 
 r2c1_two:
-	SUBQ        $0x20, DI
+	SUBQ        $0x20, BX
 	JL          r2c1_one
-	VMOVUPS     (BX), Z2
-	VMOVUPS     (BX)(DX*1), Z3
-	VMOVUPS     (SI), Z4
+	VMOVUPS     (AX), Z2
+	VMOVUPS     (AX)(DX*1), Z3
+	VMOVUPS     (CX), Z4
 	VFMADD231PS Z4, Z2, Z0
 	VFMADD231PS Z4, Z3, Z1
-	VMOVUPS     64(BX), Z2
-	VMOVUPS     64(BX)(DX*1), Z3
-	VMOVUPS     64(SI), Z4
+	VMOVUPS     64(AX), Z2
+	VMOVUPS     64(AX)(DX*1), Z3
+	VMOVUPS     64(CX), Z4
 	VFMADD231PS Z4, Z2, Z0
 	VFMADD231PS Z4, Z3, Z1
-	ADDQ        $0x00000080, BX
-	ADDQ        $0x00000080, SI
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
 	JMP         r2c1_two
 
 r2c1_one:
-	ADDQ $0x20, DI
+	ADDQ $0x20, BX
 
 r2c1_last:
-	SUBQ        $0x10, DI
+	SUBQ        $0x10, BX
 	JL          r2c1_rest
-	VMOVUPS     (BX), Z2
-	VMOVUPS     (BX)(DX*1), Z3
-	VMOVUPS     (SI), Z4
+	VMOVUPS     (AX), Z2
+	VMOVUPS     (AX)(DX*1), Z3
+	VMOVUPS     (CX), Z4
 	VFMADD231PS Z4, Z2, Z0
 	VFMADD231PS Z4, Z3, Z1
-	ADDQ        $0x00000040, BX
-	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
 	JMP         r2c1_last
 
 r2c1_rest:
-	ADDQ        $0x10, DI
+	ADDQ        $0x10, BX
 	JZ          r2c1_sum
-	MOVQ        $-1, R8
-	BZHIQ       DI, R8, R8
-	KMOVW       R8, K1
-	VMOVUPS.Z   (BX), K1, Z2
-	VMOVUPS.Z   (BX)(DX*1), K1, Z3
-	VMOVUPS.Z   (SI), K1, Z4
+	MOVQ        $-1, SI
+	BZHIQ       BX, SI, SI
+	KMOVW       SI, K1
+	VMOVUPS.Z   (AX), K1, Z2
+	VMOVUPS.Z   (AX)(DX*1), K1, Z3
+	VMOVUPS.Z   (CX), K1, Z4
 	VFMADD231PS Z4, Z2, Z0
 	VFMADD231PS Z4, Z3, Z1
 
 r2c1_sum:
-	MOVQ          strideC+80(FP), SI
-	VBROADCASTSS  alpha+64(FP), X2
-	VBROADCASTSS  beta+68(FP), X3
-	MOVL          beta+68(FP), BX
-	ADDL          BX, BX
+	MOVQ          strideC+96(FP), CX
+	MOVQ          c+88(FP), DX
+	VBROADCASTSS  alpha+80(FP), X2
+	VBROADCASTSS  beta+84(FP), X3
+	MOVL          beta+84(FP), AX
+	ADDL          AX, AX
 	VEXTRACTF64X4 $0x01, Z0, Y4
 	VADDPS        Y4, Y0, Y0
 	VEXTRACTF64X4 $0x01, Z1, Y4
@@ -33662,101 +34770,103 @@ r2c1_sum:
 	VEXTRACTF32X4 $0x01, Y4, X5
 	VADDPS        X5, X4, X4
 	VMULPS        X2, X4, X4
-	TESTL         BX, BX
+	TESTL         AX, AX
 	JZ            r2c1_column
-	VMOVSS        (CX), X2
-	VINSERTPS     $0x10, (CX)(SI*1), X2, X2
+	VMOVSS        (DX), X2
+	VINSERTPS     $0x10, (DX)(CX*1), X2, X2
 	VFMADD231PS   X2, X3, X4
 
 r2c1_column:
-	VMOVSS     X4, (CX)
-	VEXTRACTPS $0x01, X4, (CX)(SI*1)
-	ADDQ       SI, CX
-	ADDQ       SI, CX
-	ADDQ       DX, AX
-	ADDQ       DX, AX
+	VMOVSS     X4, (DX)
+	VEXTRACTPS $0x01, X4, (DX)(CX*1)
+	ADDQ       CX, DX
+	ADDQ       CX, DX
+	MOVQ       nextA+48(FP), AX
+	ADDQ       AX, a+32(FP)
+	MOVQ       nextB+72(FP), AX
+	ADDQ       AX, b+56(FP)
+	MOVQ       nextC+104(FP), AX
+	ADDQ       AX, c+88(FP)
 	DECQ       tiles+16(FP)
 	JNZ        r2c1_tile
 	VZEROUPPER
 	RET
 
 r2c2:
-	MOVQ a+32(FP), AX
-	MOVQ c+72(FP), CX
-	MOVQ strideA+40(FP), DX
-	MOVQ strideB+56(FP), BX
-
 r2c2_tile:
-	MOVQ   b+48(FP), DI
-	MOVQ   AX, SI
+	MOVQ   a+32(FP), AX
+	MOVQ   b+56(FP), CX
+	MOVQ   strideA+40(FP), DX
+	MOVQ   strideB+64(FP), BX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
-	MOVQ   k+24(FP), R8
+	MOVQ   k+24(FP), SI
 
 r2c2_two:
-	SUBQ        $0x20, R8
+	SUBQ        $0x20, SI
 	JL          r2c2_one
-	VMOVUPS     (SI), Z4
-	VMOVUPS     (SI)(DX*1), Z5
-	VMOVUPS     (DI), Z6
+	VMOVUPS     (AX), Z4
+	VMOVUPS     (AX)(DX*1), Z5
+	VMOVUPS     (CX), Z6
 	VFMADD231PS Z6, Z4, Z0
 	VFMADD231PS Z6, Z5, Z2
-	VMOVUPS     (DI)(BX*1), Z6
+	VMOVUPS     (CX)(BX*1), Z6
 	VFMADD231PS Z6, Z4, Z1
 	VFMADD231PS Z6, Z5, Z3
-	VMOVUPS     64(SI), Z4
-	VMOVUPS     64(SI)(DX*1), Z5
-	VMOVUPS     64(DI), Z6
+	VMOVUPS     64(AX), Z4
+	VMOVUPS     64(AX)(DX*1), Z5
+	VMOVUPS     64(CX), Z6
 	VFMADD231PS Z6, Z4, Z0
 	VFMADD231PS Z6, Z5, Z2
-	VMOVUPS     64(DI)(BX*1), Z6
+	VMOVUPS     64(CX)(BX*1), Z6
 	VFMADD231PS Z6, Z4, Z1
 	VFMADD231PS Z6, Z5, Z3
-	ADDQ        $0x00000080, SI
-	ADDQ        $0x00000080, DI
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
 	JMP         r2c2_two
 
 r2c2_one:
-	ADDQ $0x20, R8
+	ADDQ $0x20, SI
 
 r2c2_last:
-	SUBQ        $0x10, R8
+	SUBQ        $0x10, SI
 	JL          r2c2_rest
-	VMOVUPS     (SI), Z4
-	VMOVUPS     (SI)(DX*1), Z5
-	VMOVUPS     (DI), Z6
+	VMOVUPS     (AX), Z4
+	VMOVUPS     (AX)(DX*1), Z5
+	VMOVUPS     (CX), Z6
 	VFMADD231PS Z6, Z4, Z0
 	VFMADD231PS Z6, Z5, Z2
-	VMOVUPS     (DI)(BX*1), Z6
+	VMOVUPS     (CX)(BX*1), Z6
 	VFMADD231PS Z6, Z4, Z1
 	VFMADD231PS Z6, Z5, Z3
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
 	JMP         r2c2_last
 
 r2c2_rest:
-	ADDQ        $0x10, R8
+	ADDQ        $0x10, SI
 	JZ          r2c2_sum
-	MOVQ        $-1, R9
-	BZHIQ       R8, R9, R9
-	KMOVW       R9, K1
-	VMOVUPS.Z   (SI), K1, Z4
-	VMOVUPS.Z   (SI)(DX*1), K1, Z5
-	VMOVUPS.Z   (DI), K1, Z6
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVW       DI, K1
+	VMOVUPS.Z   (AX), K1, Z4
+	VMOVUPS.Z   (AX)(DX*1), K1, Z5
+	VMOVUPS.Z   (CX), K1, Z6
 	VFMADD231PS Z6, Z4, Z0
 	VFMADD231PS Z6, Z5, Z2
-	VMOVUPS.Z   (DI)(BX*1), K1, Z6
+	VMOVUPS.Z   (CX)(BX*1), K1, Z6
 	VFMADD231PS Z6, Z4, Z1
 	VFMADD231PS Z6, Z5, Z3
 
 r2c2_sum:
-	MOVQ          strideC+80(FP), DI
-	VBROADCASTSS  alpha+64(FP), X4
-	VBROADCASTSS  beta+68(FP), X5
-	MOVL          beta+68(FP), SI
-	ADDL          SI, SI
+	MOVQ          strideC+96(FP), CX
+	MOVQ          c+88(FP), DX
+	VBROADCASTSS  alpha+80(FP), X4
+	VBROADCASTSS  beta+84(FP), X5
+	MOVL          beta+84(FP), AX
+	ADDL          AX, AX
 	VEXTRACTF64X4 $0x01, Z0, Y6
 	VADDPS        Y6, Y0, Y0
 	VEXTRACTF64X4 $0x01, Z1, Y6
@@ -33777,14 +34887,14 @@ r2c2_sum:
 	VEXTRACTF32X4 $0x01, Y6, X7
 	VADDPS        X7, X6, X6
 	VMULPS        X4, X6, X6
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r2c2_write00
-	VMOVSD        (CX), X7
+	VMOVSD        (DX), X7
 	VFMADD231PS   X7, X5, X6
 
 r2c2_write00:
-	VMOVLPS       X6, (CX)
-	ADDQ          DI, CX
+	VMOVLPS       X6, (DX)
+	ADDQ          CX, DX
 	VUNPCKLPS     Y3, Y2, Y8
 	VUNPCKHPS     Y3, Y2, Y7
 	VADDPS        Y7, Y8, Y6
@@ -33797,112 +34907,114 @@ r2c2_write00:
 	VEXTRACTF32X4 $0x01, Y6, X7
 	VADDPS        X7, X6, X6
 	VMULPS        X4, X6, X6
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r2c2_write10
-	VMOVSD        (CX), X4
+	VMOVSD        (DX), X4
 	VFMADD231PS   X4, X5, X6
 
 r2c2_write10:
-	VMOVLPS X6, (CX)
-	ADDQ    DI, CX
-	ADDQ    DX, AX
-	ADDQ    DX, AX
+	VMOVLPS X6, (DX)
+	ADDQ    CX, DX
+	MOVQ    nextA+48(FP), AX
+	ADDQ    AX, a+32(FP)
+	MOVQ    nextB+72(FP), AX
+	ADDQ    AX, b+56(FP)
+	MOVQ    nextC+104(FP), AX
+	ADDQ    AX, c+88(FP)
 	DECQ    tiles+16(FP)
 	JNZ     r2c2_tile
 	VZEROUPPER
 	RET
 
 r2c3:
-	MOVQ a+32(FP), AX
-	MOVQ c+72(FP), CX
-	MOVQ strideA+40(FP), DX
-	MOVQ strideB+56(FP), BX
-
 r2c3_tile:
-	MOVQ   b+48(FP), DI
-	MOVQ   AX, SI
+	MOVQ   a+32(FP), AX
+	MOVQ   b+56(FP), CX
+	MOVQ   strideA+40(FP), DX
+	MOVQ   strideB+64(FP), BX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
-	MOVQ   k+24(FP), R8
+	MOVQ   k+24(FP), SI
 
 r2c3_two:
-	SUBQ        $0x20, R8
+	SUBQ        $0x20, SI
 	JL          r2c3_one
-	VMOVUPS     (SI), Z6
-	VMOVUPS     (SI)(DX*1), Z7
-	VMOVUPS     (DI), Z8
+	VMOVUPS     (AX), Z6
+	VMOVUPS     (AX)(DX*1), Z7
+	VMOVUPS     (CX), Z8
 	VFMADD231PS Z8, Z6, Z0
 	VFMADD231PS Z8, Z7, Z3
-	VMOVUPS     (DI)(BX*1), Z8
+	VMOVUPS     (CX)(BX*1), Z8
 	VFMADD231PS Z8, Z6, Z1
 	VFMADD231PS Z8, Z7, Z4
-	VMOVUPS     (DI)(BX*2), Z8
+	VMOVUPS     (CX)(BX*2), Z8
 	VFMADD231PS Z8, Z6, Z2
 	VFMADD231PS Z8, Z7, Z5
-	VMOVUPS     64(SI), Z6
-	VMOVUPS     64(SI)(DX*1), Z7
-	VMOVUPS     64(DI), Z8
+	VMOVUPS     64(AX), Z6
+	VMOVUPS     64(AX)(DX*1), Z7
+	VMOVUPS     64(CX), Z8
 	VFMADD231PS Z8, Z6, Z0
 	VFMADD231PS Z8, Z7, Z3
-	VMOVUPS     64(DI)(BX*1), Z8
+	VMOVUPS     64(CX)(BX*1), Z8
 	VFMADD231PS Z8, Z6, Z1
 	VFMADD231PS Z8, Z7, Z4
-	VMOVUPS     64(DI)(BX*2), Z8
+	VMOVUPS     64(CX)(BX*2), Z8
 	VFMADD231PS Z8, Z6, Z2
 	VFMADD231PS Z8, Z7, Z5
-	ADDQ        $0x00000080, SI
-	ADDQ        $0x00000080, DI
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
 	JMP         r2c3_two
 
 r2c3_one:
-	ADDQ $0x20, R8
+	ADDQ $0x20, SI
 
 r2c3_last:
-	SUBQ        $0x10, R8
+	SUBQ        $0x10, SI
 	JL          r2c3_rest
-	VMOVUPS     (SI), Z6
-	VMOVUPS     (SI)(DX*1), Z7
-	VMOVUPS     (DI), Z8
+	VMOVUPS     (AX), Z6
+	VMOVUPS     (AX)(DX*1), Z7
+	VMOVUPS     (CX), Z8
 	VFMADD231PS Z8, Z6, Z0
 	VFMADD231PS Z8, Z7, Z3
-	VMOVUPS     (DI)(BX*1), Z8
+	VMOVUPS     (CX)(BX*1), Z8
 	VFMADD231PS Z8, Z6, Z1
 	VFMADD231PS Z8, Z7, Z4
-	VMOVUPS     (DI)(BX*2), Z8
+	VMOVUPS     (CX)(BX*2), Z8
 	VFMADD231PS Z8, Z6, Z2
 	VFMADD231PS Z8, Z7, Z5
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
 	JMP         r2c3_last
 
 r2c3_rest:
-	ADDQ        $0x10, R8
+	ADDQ        $0x10, SI
 	JZ          r2c3_sum
-	MOVQ        $-1, R9
-	BZHIQ       R8, R9, R9
-	KMOVW       R9, K1
-	VMOVUPS.Z   (SI), K1, Z6
-	VMOVUPS.Z   (SI)(DX*1), K1, Z7
-	VMOVUPS.Z   (DI), K1, Z8
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVW       DI, K1
+	VMOVUPS.Z   (AX), K1, Z6
+	VMOVUPS.Z   (AX)(DX*1), K1, Z7
+	VMOVUPS.Z   (CX), K1, Z8
 	VFMADD231PS Z8, Z6, Z0
 	VFMADD231PS Z8, Z7, Z3
-	VMOVUPS.Z   (DI)(BX*1), K1, Z8
+	VMOVUPS.Z   (CX)(BX*1), K1, Z8
 	VFMADD231PS Z8, Z6, Z1
 	VFMADD231PS Z8, Z7, Z4
-	VMOVUPS.Z   (DI)(BX*2), K1, Z8
+	VMOVUPS.Z   (CX)(BX*2), K1, Z8
 	VFMADD231PS Z8, Z6, Z2
 	VFMADD231PS Z8, Z7, Z5
 
 r2c3_sum:
-	MOVQ          strideC+80(FP), DI
-	VBROADCASTSS  alpha+64(FP), X6
-	VBROADCASTSS  beta+68(FP), X7
-	MOVL          beta+68(FP), SI
-	ADDL          SI, SI
+	MOVQ          strideC+96(FP), CX
+	MOVQ          c+88(FP), DX
+	VBROADCASTSS  alpha+80(FP), X6
+	VBROADCASTSS  beta+84(FP), X7
+	MOVL          beta+84(FP), AX
+	ADDL          AX, AX
 	VEXTRACTF64X4 $0x01, Z0, Y8
 	VADDPS        Y8, Y0, Y0
 	VEXTRACTF64X4 $0x01, Z1, Y8
@@ -33927,17 +35039,17 @@ r2c3_sum:
 	VEXTRACTF32X4 $0x01, Y8, X9
 	VADDPS        X9, X8, X8
 	VMULPS        X6, X8, X8
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r2c3_write00
-	VMOVSD        (CX), X9
-	VMOVSS        8(CX), X10
+	VMOVSD        (DX), X9
+	VMOVSS        8(DX), X10
 	VMOVLHPS      X10, X9, X9
 	VFMADD231PS   X9, X7, X8
 
 r2c3_write00:
-	VMOVLPS       X8, (CX)
-	VEXTRACTPS    $0x02, X8, 8(CX)
-	ADDQ          DI, CX
+	VMOVLPS       X8, (DX)
+	VEXTRACTPS    $0x02, X8, 8(DX)
+	ADDQ          CX, DX
 	VUNPCKLPS     Y4, Y3, Y10
 	VUNPCKHPS     Y4, Y3, Y9
 	VADDPS        Y9, Y10, Y8
@@ -33950,34 +35062,35 @@ r2c3_write00:
 	VEXTRACTF32X4 $0x01, Y8, X9
 	VADDPS        X9, X8, X8
 	VMULPS        X6, X8, X8
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r2c3_write10
-	VMOVSD        (CX), X6
-	VMOVSS        8(CX), X9
+	VMOVSD        (DX), X6
+	VMOVSS        8(DX), X9
 	VMOVLHPS      X9, X6, X6
 	VFMADD231PS   X6, X7, X8
 
 r2c3_write10:
-	VMOVLPS    X8, (CX)
-	VEXTRACTPS $0x02, X8, 8(CX)
-	ADDQ       DI, CX
-	ADDQ       DX, AX
-	ADDQ       DX, AX
+	VMOVLPS    X8, (DX)
+	VEXTRACTPS $0x02, X8, 8(DX)
+	ADDQ       CX, DX
+	MOVQ       nextA+48(FP), AX
+	ADDQ       AX, a+32(FP)
+	MOVQ       nextB+72(FP), AX
+	ADDQ       AX, b+56(FP)
+	MOVQ       nextC+104(FP), AX
+	ADDQ       AX, c+88(FP)
 	DECQ       tiles+16(FP)
 	JNZ        r2c3_tile
 	VZEROUPPER
 	RET
 
 r2c4:
-	MOVQ a+32(FP), AX
-	MOVQ c+72(FP), CX
-	MOVQ strideA+40(FP), DX
-	MOVQ strideB+56(FP), BX
-
 r2c4_tile:
-	MOVQ   b+48(FP), DI
-	MOVQ   AX, SI
-	LEAQ   (BX)(BX*2), R8
+	MOVQ   a+32(FP), AX
+	MOVQ   b+56(FP), CX
+	MOVQ   strideA+40(FP), DX
+	MOVQ   strideB+64(FP), BX
+	LEAQ   (BX)(BX*2), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -33986,94 +35099,95 @@ r2c4_tile:
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
-	MOVQ   k+24(FP), R9
+	MOVQ   k+24(FP), DI
 
 r2c4_two:
-	SUBQ        $0x20, R9
+	SUBQ        $0x20, DI
 	JL          r2c4_one
-	VMOVUPS     (SI), Z8
-	VMOVUPS     (SI)(DX*1), Z9
-	VMOVUPS     (DI), Z10
+	VMOVUPS     (AX), Z8
+	VMOVUPS     (AX)(DX*1), Z9
+	VMOVUPS     (CX), Z10
 	VFMADD231PS Z10, Z8, Z0
 	VFMADD231PS Z10, Z9, Z4
-	VMOVUPS     (DI)(BX*1), Z10
+	VMOVUPS     (CX)(BX*1), Z10
 	VFMADD231PS Z10, Z8, Z1
 	VFMADD231PS Z10, Z9, Z5
-	VMOVUPS     (DI)(BX*2), Z10
+	VMOVUPS     (CX)(BX*2), Z10
 	VFMADD231PS Z10, Z8, Z2
 	VFMADD231PS Z10, Z9, Z6
-	VMOVUPS     (DI)(R8*1), Z10
+	VMOVUPS     (CX)(SI*1), Z10
 	VFMADD231PS Z10, Z8, Z3
 	VFMADD231PS Z10, Z9, Z7
-	VMOVUPS     64(SI), Z8
-	VMOVUPS     64(SI)(DX*1), Z9
-	VMOVUPS     64(DI), Z10
+	VMOVUPS     64(AX), Z8
+	VMOVUPS     64(AX)(DX*1), Z9
+	VMOVUPS     64(CX), Z10
 	VFMADD231PS Z10, Z8, Z0
 	VFMADD231PS Z10, Z9, Z4
-	VMOVUPS     64(DI)(BX*1), Z10
+	VMOVUPS     64(CX)(BX*1), Z10
 	VFMADD231PS Z10, Z8, Z1
 	VFMADD231PS Z10, Z9, Z5
-	VMOVUPS     64(DI)(BX*2), Z10
+	VMOVUPS     64(CX)(BX*2), Z10
 	VFMADD231PS Z10, Z8, Z2
 	VFMADD231PS Z10, Z9, Z6
-	VMOVUPS     64(DI)(R8*1), Z10
+	VMOVUPS     64(CX)(SI*1), Z10
 	VFMADD231PS Z10, Z8, Z3
 	VFMADD231PS Z10, Z9, Z7
-	ADDQ        $0x00000080, SI
-	ADDQ        $0x00000080, DI
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
 	JMP         r2c4_two
 
 r2c4_one:
-	ADDQ $0x20, R9
+	ADDQ $0x20, DI
 
 r2c4_last:
-	SUBQ        $0x10, R9
+	SUBQ        $0x10, DI
 	JL          r2c4_rest
-	VMOVUPS     (SI), Z8
-	VMOVUPS     (SI)(DX*1), Z9
-	VMOVUPS     (DI), Z10
+	VMOVUPS     (AX), Z8
+	VMOVUPS     (AX)(DX*1), Z9
+	VMOVUPS     (CX), Z10
 	VFMADD231PS Z10, Z8, Z0
 	VFMADD231PS Z10, Z9, Z4
-	VMOVUPS     (DI)(BX*1), Z10
+	VMOVUPS     (CX)(BX*1), Z10
 	VFMADD231PS Z10, Z8, Z1
 	VFMADD231PS Z10, Z9, Z5
-	VMOVUPS     (DI)(BX*2), Z10
+	VMOVUPS     (CX)(BX*2), Z10
 	VFMADD231PS Z10, Z8, Z2
 	VFMADD231PS Z10, Z9, Z6
-	VMOVUPS     (DI)(R8*1), Z10
+	VMOVUPS     (CX)(SI*1), Z10
 	VFMADD231PS Z10, Z8, Z3
 	VFMADD231PS Z10, Z9, Z7
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
 	JMP         r2c4_last
 
 r2c4_rest:
-	ADDQ        $0x10, R9
+	ADDQ        $0x10, DI
 	JZ          r2c4_sum
-	MOVQ        $-1, R10
-	BZHIQ       R9, R10, R10
-	KMOVW       R10, K1
-	VMOVUPS.Z   (SI), K1, Z8
-	VMOVUPS.Z   (SI)(DX*1), K1, Z9
-	VMOVUPS.Z   (DI), K1, Z10
+	MOVQ        $-1, R8
+	BZHIQ       DI, R8, R8
+	KMOVW       R8, K1
+	VMOVUPS.Z   (AX), K1, Z8
+	VMOVUPS.Z   (AX)(DX*1), K1, Z9
+	VMOVUPS.Z   (CX), K1, Z10
 	VFMADD231PS Z10, Z8, Z0
 	VFMADD231PS Z10, Z9, Z4
-	VMOVUPS.Z   (DI)(BX*1), K1, Z10
+	VMOVUPS.Z   (CX)(BX*1), K1, Z10
 	VFMADD231PS Z10, Z8, Z1
 	VFMADD231PS Z10, Z9, Z5
-	VMOVUPS.Z   (DI)(BX*2), K1, Z10
+	VMOVUPS.Z   (CX)(BX*2), K1, Z10
 	VFMADD231PS Z10, Z8, Z2
 	VFMADD231PS Z10, Z9, Z6
-	VMOVUPS.Z   (DI)(R8*1), K1, Z10
+	VMOVUPS.Z   (CX)(SI*1), K1, Z10
 	VFMADD231PS Z10, Z8, Z3
 	VFMADD231PS Z10, Z9, Z7
 
 r2c4_sum:
-	MOVQ          strideC+80(FP), DI
-	VBROADCASTSS  alpha+64(FP), X8
-	VBROADCASTSS  beta+68(FP), X9
-	MOVL          beta+68(FP), SI
-	ADDL          SI, SI
+	MOVQ          strideC+96(FP), CX
+	MOVQ          c+88(FP), DX
+	VBROADCASTSS  alpha+80(FP), X8
+	VBROADCASTSS  beta+84(FP), X9
+	MOVL          beta+84(FP), AX
+	ADDL          AX, AX
 	VEXTRACTF64X4 $0x01, Z0, Y10
 	VADDPS        Y10, Y0, Y0
 	VEXTRACTF64X4 $0x01, Z1, Y10
@@ -34102,14 +35216,14 @@ r2c4_sum:
 	VEXTRACTF32X4 $0x01, Y10, X11
 	VADDPS        X11, X10, X10
 	VMULPS        X8, X10, X10
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r2c4_write00
-	VMOVUPS       (CX), X11
+	VMOVUPS       (DX), X11
 	VFMADD231PS   X11, X9, X10
 
 r2c4_write00:
-	VMOVUPS       X10, (CX)
-	ADDQ          DI, CX
+	VMOVUPS       X10, (DX)
+	ADDQ          CX, DX
 	VUNPCKLPS     Y5, Y4, Y12
 	VUNPCKHPS     Y5, Y4, Y11
 	VADDPS        Y11, Y12, Y10
@@ -34122,31 +35236,32 @@ r2c4_write00:
 	VEXTRACTF32X4 $0x01, Y10, X11
 	VADDPS        X11, X10, X10
 	VMULPS        X8, X10, X10
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r2c4_write10
-	VMOVUPS       (CX), X8
+	VMOVUPS       (DX), X8
 	VFMADD231PS   X8, X9, X10
 
 r2c4_write10:
-	VMOVUPS X10, (CX)
-	ADDQ    DI, CX
-	ADDQ    DX, AX
-	ADDQ    DX, AX
+	VMOVUPS X10, (DX)
+	ADDQ    CX, DX
+	MOVQ    nextA+48(FP), AX
+	ADDQ    AX, a+32(FP)
+	MOVQ    nextB+72(FP), AX
+	ADDQ    AX, b+56(FP)
+	MOVQ    nextC+104(FP), AX
+	ADDQ    AX, c+88(FP)
 	DECQ    tiles+16(FP)
 	JNZ     r2c4_tile
 	VZEROUPPER
 	RET
 
 r2c5:
-	MOVQ a+32(FP), AX
-	MOVQ c+72(FP), CX
-	MOVQ strideA+40(FP), DX
-	MOVQ strideB+56(FP), BX
-
 r2c5_tile:
-	MOVQ   b+48(FP), DI
-	MOVQ   AX, SI
-	LEAQ   (BX)(BX*2), R8
+	MOVQ   a+32(FP), AX
+	MOVQ   b+56(FP), CX
+	MOVQ   strideA+40(FP), DX
+	MOVQ   strideB+64(FP), BX
+	LEAQ   (BX)(BX*2), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -34157,106 +35272,107 @@ r2c5_tile:
 	VPXORD Z7, Z7, Z7
 	VPXORD Z8, Z8, Z8
 	VPXORD Z9, Z9, Z9
-	MOVQ   k+24(FP), R9
+	MOVQ   k+24(FP), DI
 
 r2c5_two:
-	SUBQ        $0x20, R9
+	SUBQ        $0x20, DI
 	JL          r2c5_one
-	VMOVUPS     (SI), Z10
-	VMOVUPS     (SI)(DX*1), Z11
-	VMOVUPS     (DI), Z12
+	VMOVUPS     (AX), Z10
+	VMOVUPS     (AX)(DX*1), Z11
+	VMOVUPS     (CX), Z12
 	VFMADD231PS Z12, Z10, Z0
 	VFMADD231PS Z12, Z11, Z5
-	VMOVUPS     (DI)(BX*1), Z12
+	VMOVUPS     (CX)(BX*1), Z12
 	VFMADD231PS Z12, Z10, Z1
 	VFMADD231PS Z12, Z11, Z6
-	VMOVUPS     (DI)(BX*2), Z12
+	VMOVUPS     (CX)(BX*2), Z12
 	VFMADD231PS Z12, Z10, Z2
 	VFMADD231PS Z12, Z11, Z7
-	VMOVUPS     (DI)(R8*1), Z12
+	VMOVUPS     (CX)(SI*1), Z12
 	VFMADD231PS Z12, Z10, Z3
 	VFMADD231PS Z12, Z11, Z8
-	VMOVUPS     (DI)(BX*4), Z12
+	VMOVUPS     (CX)(BX*4), Z12
 	VFMADD231PS Z12, Z10, Z4
 	VFMADD231PS Z12, Z11, Z9
-	VMOVUPS     64(SI), Z10
-	VMOVUPS     64(SI)(DX*1), Z11
-	VMOVUPS     64(DI), Z12
+	VMOVUPS     64(AX), Z10
+	VMOVUPS     64(AX)(DX*1), Z11
+	VMOVUPS     64(CX), Z12
 	VFMADD231PS Z12, Z10, Z0
 	VFMADD231PS Z12, Z11, Z5
-	VMOVUPS     64(DI)(BX*1), Z12
+	VMOVUPS     64(CX)(BX*1), Z12
 	VFMADD231PS Z12, Z10, Z1
 	VFMADD231PS Z12, Z11, Z6
-	VMOVUPS     64(DI)(BX*2), Z12
+	VMOVUPS     64(CX)(BX*2), Z12
 	VFMADD231PS Z12, Z10, Z2
 	VFMADD231PS Z12, Z11, Z7
-	VMOVUPS     64(DI)(R8*1), Z12
+	VMOVUPS     64(CX)(SI*1), Z12
 	VFMADD231PS Z12, Z10, Z3
 	VFMADD231PS Z12, Z11, Z8
-	VMOVUPS     64(DI)(BX*4), Z12
+	VMOVUPS     64(CX)(BX*4), Z12
 	VFMADD231PS Z12, Z10, Z4
 	VFMADD231PS Z12, Z11, Z9
-	ADDQ        $0x00000080, SI
-	ADDQ        $0x00000080, DI
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
 	JMP         r2c5_two
 
 r2c5_one:
-	ADDQ $0x20, R9
+	ADDQ $0x20, DI
 
 r2c5_last:
-	SUBQ        $0x10, R9
+	SUBQ        $0x10, DI
 	JL          r2c5_rest
-	VMOVUPS     (SI), Z10
-	VMOVUPS     (SI)(DX*1), Z11
-	VMOVUPS     (DI), Z12
+	VMOVUPS     (AX), Z10
+	VMOVUPS     (AX)(DX*1), Z11
+	VMOVUPS     (CX), Z12
 	VFMADD231PS Z12, Z10, Z0
 	VFMADD231PS Z12, Z11, Z5
-	VMOVUPS     (DI)(BX*1), Z12
+	VMOVUPS     (CX)(BX*1), Z12
 	VFMADD231PS Z12, Z10, Z1
 	VFMADD231PS Z12, Z11, Z6
-	VMOVUPS     (DI)(BX*2), Z12
+	VMOVUPS     (CX)(BX*2), Z12
 	VFMADD231PS Z12, Z10, Z2
 	VFMADD231PS Z12, Z11, Z7
-	VMOVUPS     (DI)(R8*1), Z12
+	VMOVUPS     (CX)(SI*1), Z12
 	VFMADD231PS Z12, Z10, Z3
 	VFMADD231PS Z12, Z11, Z8
-	VMOVUPS     (DI)(BX*4), Z12
+	VMOVUPS     (CX)(BX*4), Z12
 	VFMADD231PS Z12, Z10, Z4
 	VFMADD231PS Z12, Z11, Z9
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
 	JMP         r2c5_last
 
 r2c5_rest:
-	ADDQ        $0x10, R9
+	ADDQ        $0x10, DI
 	JZ          r2c5_sum
-	MOVQ        $-1, R10
-	BZHIQ       R9, R10, R10
-	KMOVW       R10, K1
-	VMOVUPS.Z   (SI), K1, Z10
-	VMOVUPS.Z   (SI)(DX*1), K1, Z11
-	VMOVUPS.Z   (DI), K1, Z12
+	MOVQ        $-1, R8
+	BZHIQ       DI, R8, R8
+	KMOVW       R8, K1
+	VMOVUPS.Z   (AX), K1, Z10
+	VMOVUPS.Z   (AX)(DX*1), K1, Z11
+	VMOVUPS.Z   (CX), K1, Z12
 	VFMADD231PS Z12, Z10, Z0
 	VFMADD231PS Z12, Z11, Z5
-	VMOVUPS.Z   (DI)(BX*1), K1, Z12
+	VMOVUPS.Z   (CX)(BX*1), K1, Z12
 	VFMADD231PS Z12, Z10, Z1
 	VFMADD231PS Z12, Z11, Z6
-	VMOVUPS.Z   (DI)(BX*2), K1, Z12
+	VMOVUPS.Z   (CX)(BX*2), K1, Z12
 	VFMADD231PS Z12, Z10, Z2
 	VFMADD231PS Z12, Z11, Z7
-	VMOVUPS.Z   (DI)(R8*1), K1, Z12
+	VMOVUPS.Z   (CX)(SI*1), K1, Z12
 	VFMADD231PS Z12, Z10, Z3
 	VFMADD231PS Z12, Z11, Z8
-	VMOVUPS.Z   (DI)(BX*4), K1, Z12
+	VMOVUPS.Z   (CX)(BX*4), K1, Z12
 	VFMADD231PS Z12, Z10, Z4
 	VFMADD231PS Z12, Z11, Z9
 
 r2c5_sum:
-	MOVQ          strideC+80(FP), DI
-	VBROADCASTSS  alpha+64(FP), X10
-	VBROADCASTSS  beta+68(FP), X11
-	MOVL          beta+68(FP), SI
-	ADDL          SI, SI
+	MOVQ          strideC+96(FP), CX
+	MOVQ          c+88(FP), DX
+	VBROADCASTSS  alpha+80(FP), X10
+	VBROADCASTSS  beta+84(FP), X11
+	MOVL          beta+84(FP), AX
+	ADDL          AX, AX
 	VEXTRACTF64X4 $0x01, Z0, Y12
 	VADDPS        Y12, Y0, Y0
 	VEXTRACTF64X4 $0x01, Z1, Y12
@@ -34289,15 +35405,15 @@ r2c5_sum:
 	VEXTRACTF32X4 $0x01, Y12, X13
 	VADDPS        X13, X12, X12
 	VMULPS        X10, X12, X12
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r2c5_column
-	VMOVSS        16(CX), X13
-	VINSERTPS     $0x10, 16(CX)(DI*1), X13, X13
+	VMOVSS        16(DX), X13
+	VINSERTPS     $0x10, 16(DX)(CX*1), X13, X13
 	VFMADD231PS   X13, X11, X12
 
 r2c5_column:
-	VMOVSS        X12, 16(CX)
-	VEXTRACTPS    $0x01, X12, 16(CX)(DI*1)
+	VMOVSS        X12, 16(DX)
+	VEXTRACTPS    $0x01, X12, 16(DX)(CX*1)
 	VUNPCKLPS     Y1, Y0, Y14
 	VUNPCKHPS     Y1, Y0, Y13
 	VADDPS        Y13, Y14, Y12
@@ -34310,14 +35426,14 @@ r2c5_column:
 	VEXTRACTF32X4 $0x01, Y12, X13
 	VADDPS        X13, X12, X12
 	VMULPS        X10, X12, X12
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r2c5_write00
-	VMOVUPS       (CX), X13
+	VMOVUPS       (DX), X13
 	VFMADD231PS   X13, X11, X12
 
 r2c5_write00:
-	VMOVUPS       X12, (CX)
-	ADDQ          DI, CX
+	VMOVUPS       X12, (DX)
+	ADDQ          CX, DX
 	VUNPCKLPS     Y6, Y5, Y14
 	VUNPCKHPS     Y6, Y5, Y13
 	VADDPS        Y13, Y14, Y12
@@ -34330,93 +35446,95 @@ r2c5_write00:
 	VEXTRACTF32X4 $0x01, Y12, X13
 	VADDPS        X13, X12, X12
 	VMULPS        X10, X12, X12
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r2c5_write10
-	VMOVUPS       (CX), X10
+	VMOVUPS       (DX), X10
 	VFMADD231PS   X10, X11, X12
 
 r2c5_write10:
-	VMOVUPS X12, (CX)
-	ADDQ    DI, CX
-	ADDQ    DX, AX
-	ADDQ    DX, AX
+	VMOVUPS X12, (DX)
+	ADDQ    CX, DX
+	MOVQ    nextA+48(FP), AX
+	ADDQ    AX, a+32(FP)
+	MOVQ    nextB+72(FP), AX
+	ADDQ    AX, b+56(FP)
+	MOVQ    nextC+104(FP), AX
+	ADDQ    AX, c+88(FP)
 	DECQ    tiles+16(FP)
 	JNZ     r2c5_tile
 	VZEROUPPER
 	RET
 
 r3c1:
-	MOVQ a+32(FP), AX
-	MOVQ c+72(FP), CX
-	MOVQ strideA+40(FP), DX
-	MOVQ strideB+56(FP), BX
-
 r3c1_tile:
-	MOVQ   b+48(FP), SI
-	MOVQ   AX, BX
+	MOVQ   a+32(FP), AX
+	MOVQ   b+56(FP), CX
+	MOVQ   strideA+40(FP), DX
+	MOVQ   strideB+64(FP), BX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
-	MOVQ   k+24(FP), DI
+	MOVQ   k+24(FP), BX
 
 r3c1_two:
-	SUBQ        $0x20, DI
+	SUBQ        $0x20, BX
 	JL          r3c1_one
-	VMOVUPS     (BX), Z3
-	VMOVUPS     (BX)(DX*1), Z4
-	VMOVUPS     (BX)(DX*2), Z5
-	VMOVUPS     (SI), Z6
+	VMOVUPS     (AX), Z3
+	VMOVUPS     (AX)(DX*1), Z4
+	VMOVUPS     (AX)(DX*2), Z5
+	VMOVUPS     (CX), Z6
 	VFMADD231PS Z6, Z3, Z0
 	VFMADD231PS Z6, Z4, Z1
 	VFMADD231PS Z6, Z5, Z2
-	VMOVUPS     64(BX), Z3
-	VMOVUPS     64(BX)(DX*1), Z4
-	VMOVUPS     64(BX)(DX*2), Z5
-	VMOVUPS     64(SI), Z6
+	VMOVUPS     64(AX), Z3
+	VMOVUPS     64(AX)(DX*1), Z4
+	VMOVUPS     64(AX)(DX*2), Z5
+	VMOVUPS     64(CX), Z6
 	VFMADD231PS Z6, Z3, Z0
 	VFMADD231PS Z6, Z4, Z1
 	VFMADD231PS Z6, Z5, Z2
-	ADDQ        $0x00000080, BX
-	ADDQ        $0x00000080, SI
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
 	JMP         r3c1_two
 
 r3c1_one:
-	ADDQ $0x20, DI
+	ADDQ $0x20, BX
 
 r3c1_last:
-	SUBQ        $0x10, DI
+	SUBQ        $0x10, BX
 	JL          r3c1_rest
-	VMOVUPS     (BX), Z3
-	VMOVUPS     (BX)(DX*1), Z4
-	VMOVUPS     (BX)(DX*2), Z5
-	VMOVUPS     (SI), Z6
+	VMOVUPS     (AX), Z3
+	VMOVUPS     (AX)(DX*1), Z4
+	VMOVUPS     (AX)(DX*2), Z5
+	VMOVUPS     (CX), Z6
 	VFMADD231PS Z6, Z3, Z0
 	VFMADD231PS Z6, Z4, Z1
 	VFMADD231PS Z6, Z5, Z2
-	ADDQ        $0x00000040, BX
-	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
 	JMP         r3c1_last
 
 r3c1_rest:
-	ADDQ        $0x10, DI
+	ADDQ        $0x10, BX
 	JZ          r3c1_sum
-	MOVQ        $-1, R8
-	BZHIQ       DI, R8, R8
-	KMOVW       R8, K1
-	VMOVUPS.Z   (BX), K1, Z3
-	VMOVUPS.Z   (BX)(DX*1), K1, Z4
-	VMOVUPS.Z   (BX)(DX*2), K1, Z5
-	VMOVUPS.Z   (SI), K1, Z6
+	MOVQ        $-1, SI
+	BZHIQ       BX, SI, SI
+	KMOVW       SI, K1
+	VMOVUPS.Z   (AX), K1, Z3
+	VMOVUPS.Z   (AX)(DX*1), K1, Z4
+	VMOVUPS.Z   (AX)(DX*2), K1, Z5
+	VMOVUPS.Z   (CX), K1, Z6
 	VFMADD231PS Z6, Z3, Z0
 	VFMADD231PS Z6, Z4, Z1
 	VFMADD231PS Z6, Z5, Z2
 
 r3c1_sum:
-	MOVQ          strideC+80(FP), SI
-	VBROADCASTSS  alpha+64(FP), X3
-	VBROADCASTSS  beta+68(FP), X4
-	MOVL          beta+68(FP), BX
-	ADDL          BX, BX
+	MOVQ          strideC+96(FP), CX
+	MOVQ          c+88(FP), DX
+	VBROADCASTSS  alpha+80(FP), X3
+	VBROADCASTSS  beta+84(FP), X4
+	MOVL          beta+84(FP), AX
+	ADDL          AX, AX
 	VEXTRACTF64X4 $0x01, Z0, Y5
 	VADDPS        Y5, Y0, Y0
 	VEXTRACTF64X4 $0x01, Z1, Y5
@@ -34435,119 +35553,120 @@ r3c1_sum:
 	VEXTRACTF32X4 $0x01, Y5, X6
 	VADDPS        X6, X5, X5
 	VMULPS        X3, X5, X5
-	TESTL         BX, BX
+	TESTL         AX, AX
 	JZ            r3c1_column
-	VMOVSS        (CX), X3
-	VINSERTPS     $0x10, (CX)(SI*1), X3, X3
-	VINSERTPS     $0x20, (CX)(SI*2), X3, X3
+	VMOVSS        (DX), X3
+	VINSERTPS     $0x10, (DX)(CX*1), X3, X3
+	VINSERTPS     $0x20, (DX)(CX*2), X3, X3
 	VFMADD231PS   X3, X4, X5
 
 r3c1_column:
-	VMOVSS     X5, (CX)
-	VEXTRACTPS $0x01, X5, (CX)(SI*1)
-	VEXTRACTPS $0x02, X5, (CX)(SI*2)
-	ADDQ       SI, CX
-	ADDQ       SI, CX
-	ADDQ       SI, CX
-	ADDQ       DX, AX
-	ADDQ       DX, AX
-	ADDQ       DX, AX
+	VMOVSS     X5, (DX)
+	VEXTRACTPS $0x01, X5, (DX)(CX*1)
+	VEXTRACTPS $0x02, X5, (DX)(CX*2)
+	ADDQ       CX, DX
+	ADDQ       CX, DX
+	ADDQ       CX, DX
+	MOVQ       nextA+48(FP), AX
+	ADDQ       AX, a+32(FP)
+	MOVQ       nextB+72(FP), AX
+	ADDQ       AX, b+56(FP)
+	MOVQ       nextC+104(FP), AX
+	ADDQ       AX, c+88(FP)
 	DECQ       tiles+16(FP)
 	JNZ        r3c1_tile
 	VZEROUPPER
 	RET
 
 r3c2:
-	MOVQ a+32(FP), AX
-	MOVQ c+72(FP), CX
-	MOVQ strideA+40(FP), DX
-	MOVQ strideB+56(FP), BX
-
 r3c2_tile:
-	MOVQ   b+48(FP), DI
-	MOVQ   AX, SI
+	MOVQ   a+32(FP), AX
+	MOVQ   b+56(FP), CX
+	MOVQ   strideA+40(FP), DX
+	MOVQ   strideB+64(FP), BX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
-	MOVQ   k+24(FP), R8
+	MOVQ   k+24(FP), SI
 
 r3c2_two:
-	SUBQ        $0x20, R8
+	SUBQ        $0x20, SI
 	JL          r3c2_one
-	VMOVUPS     (SI), Z6
-	VMOVUPS     (SI)(DX*1), Z7
-	VMOVUPS     (SI)(DX*2), Z8
-	VMOVUPS     (DI), Z9
+	VMOVUPS     (AX), Z6
+	VMOVUPS     (AX)(DX*1), Z7
+	VMOVUPS     (AX)(DX*2), Z8
+	VMOVUPS     (CX), Z9
 	VFMADD231PS Z9, Z6, Z0
 	VFMADD231PS Z9, Z7, Z2
 	VFMADD231PS Z9, Z8, Z4
-	VMOVUPS     (DI)(BX*1), Z9
+	VMOVUPS     (CX)(BX*1), Z9
 	VFMADD231PS Z9, Z6, Z1
 	VFMADD231PS Z9, Z7, Z3
 	VFMADD231PS Z9, Z8, Z5
-	VMOVUPS     64(SI), Z6
-	VMOVUPS     64(SI)(DX*1), Z7
-	VMOVUPS     64(SI)(DX*2), Z8
-	VMOVUPS     64(DI), Z9
+	VMOVUPS     64(AX), Z6
+	VMOVUPS     64(AX)(DX*1), Z7
+	VMOVUPS     64(AX)(DX*2), Z8
+	VMOVUPS     64(CX), Z9
 	VFMADD231PS Z9, Z6, Z0
 	VFMADD231PS Z9, Z7, Z2
 	VFMADD231PS Z9, Z8, Z4
-	VMOVUPS     64(DI)(BX*1), Z9
+	VMOVUPS     64(CX)(BX*1), Z9
 	VFMADD231PS Z9, Z6, Z1
 	VFMADD231PS Z9, Z7, Z3
 	VFMADD231PS Z9, Z8, Z5
-	ADDQ        $0x00000080, SI
-	ADDQ        $0x00000080, DI
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
 	JMP         r3c2_two
 
 r3c2_one:
-	ADDQ $0x20, R8
+	ADDQ $0x20, SI
 
 r3c2_last:
-	SUBQ        $0x10, R8
+	SUBQ        $0x10, SI
 	JL          r3c2_rest
-	VMOVUPS     (SI), Z6
-	VMOVUPS     (SI)(DX*1), Z7
-	VMOVUPS     (SI)(DX*2), Z8
-	VMOVUPS     (DI), Z9
+	VMOVUPS     (AX), Z6
+	VMOVUPS     (AX)(DX*1), Z7
+	VMOVUPS     (AX)(DX*2), Z8
+	VMOVUPS     (CX), Z9
 	VFMADD231PS Z9, Z6, Z0
 	VFMADD231PS Z9, Z7, Z2
 	VFMADD231PS Z9, Z8, Z4
-	VMOVUPS     (DI)(BX*1), Z9
+	VMOVUPS     (CX)(BX*1), Z9
 	VFMADD231PS Z9, Z6, Z1
 	VFMADD231PS Z9, Z7, Z3
 	VFMADD231PS Z9, Z8, Z5
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
 	JMP         r3c2_last
 
 r3c2_rest:
-	ADDQ        $0x10, R8
+	ADDQ        $0x10, SI
 	JZ          r3c2_sum
-	MOVQ        $-1, R9
-	BZHIQ       R8, R9, R9
-	KMOVW       R9, K1
-	VMOVUPS.Z   (SI), K1, Z6
-	VMOVUPS.Z   (SI)(DX*1), K1, Z7
-	VMOVUPS.Z   (SI)(DX*2), K1, Z8
-	VMOVUPS.Z   (DI), K1, Z9
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVW       DI, K1
+	VMOVUPS.Z   (AX), K1, Z6
+	VMOVUPS.Z   (AX)(DX*1), K1, Z7
+	VMOVUPS.Z   (AX)(DX*2), K1, Z8
+	VMOVUPS.Z   (CX), K1, Z9
 	VFMADD231PS Z9, Z6, Z0
 	VFMADD231PS Z9, Z7, Z2
 	VFMADD231PS Z9, Z8, Z4
-	VMOVUPS.Z   (DI)(BX*1), K1, Z9
+	VMOVUPS.Z   (CX)(BX*1), K1, Z9
 	VFMADD231PS Z9, Z6, Z1
 	VFMADD231PS Z9, Z7, Z3
 	VFMADD231PS Z9, Z8, Z5
 
 r3c2_sum:
-	MOVQ          strideC+80(FP), DI
-	VBROADCASTSS  alpha+64(FP), X6
-	VBROADCASTSS  beta+68(FP), X7
-	MOVL          beta+68(FP), SI
-	ADDL          SI, SI
+	MOVQ          strideC+96(FP), CX
+	MOVQ          c+88(FP), DX
+	VBROADCASTSS  alpha+80(FP), X6
+	VBROADCASTSS  beta+84(FP), X7
+	MOVL          beta+84(FP), AX
+	ADDL          AX, AX
 	VEXTRACTF64X4 $0x01, Z0, Y8
 	VADDPS        Y8, Y0, Y0
 	VEXTRACTF64X4 $0x01, Z1, Y8
@@ -34572,14 +35691,14 @@ r3c2_sum:
 	VEXTRACTF32X4 $0x01, Y8, X9
 	VADDPS        X9, X8, X8
 	VMULPS        X6, X8, X8
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r3c2_write00
-	VMOVSD        (CX), X9
+	VMOVSD        (DX), X9
 	VFMADD231PS   X9, X7, X8
 
 r3c2_write00:
-	VMOVLPS       X8, (CX)
-	ADDQ          DI, CX
+	VMOVLPS       X8, (DX)
+	ADDQ          CX, DX
 	VUNPCKLPS     Y3, Y2, Y10
 	VUNPCKHPS     Y3, Y2, Y9
 	VADDPS        Y9, Y10, Y8
@@ -34592,14 +35711,14 @@ r3c2_write00:
 	VEXTRACTF32X4 $0x01, Y8, X9
 	VADDPS        X9, X8, X8
 	VMULPS        X6, X8, X8
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r3c2_write10
-	VMOVSD        (CX), X9
+	VMOVSD        (DX), X9
 	VFMADD231PS   X9, X7, X8
 
 r3c2_write10:
-	VMOVLPS       X8, (CX)
-	ADDQ          DI, CX
+	VMOVLPS       X8, (DX)
+	ADDQ          CX, DX
 	VUNPCKLPS     Y5, Y4, Y10
 	VUNPCKHPS     Y5, Y4, Y9
 	VADDPS        Y9, Y10, Y8
@@ -34612,31 +35731,31 @@ r3c2_write10:
 	VEXTRACTF32X4 $0x01, Y8, X9
 	VADDPS        X9, X8, X8
 	VMULPS        X6, X8, X8
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r3c2_write20
-	VMOVSD        (CX), X6
+	VMOVSD        (DX), X6
 	VFMADD231PS   X6, X7, X8
 
 r3c2_write20:
-	VMOVLPS X8, (CX)
-	ADDQ    DI, CX
-	ADDQ    DX, AX
-	ADDQ    DX, AX
-	ADDQ    DX, AX
+	VMOVLPS X8, (DX)
+	ADDQ    CX, DX
+	MOVQ    nextA+48(FP), AX
+	ADDQ    AX, a+32(FP)
+	MOVQ    nextB+72(FP), AX
+	ADDQ    AX, b+56(FP)
+	MOVQ    nextC+104(FP), AX
+	ADDQ    AX, c+88(FP)
 	DECQ    tiles+16(FP)
 	JNZ     r3c2_tile
 	VZEROUPPER
 	RET
 
 r3c3:
-	MOVQ a+32(FP), AX
-	MOVQ c+72(FP), CX
-	MOVQ strideA+40(FP), DX
-	MOVQ strideB+56(FP), BX
-
 r3c3_tile:
-	MOVQ   b+48(FP), DI
-	MOVQ   AX, SI
+	MOVQ   a+32(FP), AX
+	MOVQ   b+56(FP), CX
+	MOVQ   strideA+40(FP), DX
+	MOVQ   strideB+64(FP), BX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -34646,98 +35765,99 @@ r3c3_tile:
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 	VPXORD Z8, Z8, Z8
-	MOVQ   k+24(FP), R8
+	MOVQ   k+24(FP), SI
 
 r3c3_two:
-	SUBQ        $0x20, R8
+	SUBQ        $0x20, SI
 	JL          r3c3_one
-	VMOVUPS     (SI), Z9
-	VMOVUPS     (SI)(DX*1), Z10
-	VMOVUPS     (SI)(DX*2), Z11
-	VMOVUPS     (DI), Z12
+	VMOVUPS     (AX), Z9
+	VMOVUPS     (AX)(DX*1), Z10
+	VMOVUPS     (AX)(DX*2), Z11
+	VMOVUPS     (CX), Z12
 	VFMADD231PS Z12, Z9, Z0
 	VFMADD231PS Z12, Z10, Z3
 	VFMADD231PS Z12, Z11, Z6
-	VMOVUPS     (DI)(BX*1), Z12
+	VMOVUPS     (CX)(BX*1), Z12
 	VFMADD231PS Z12, Z9, Z1
 	VFMADD231PS Z12, Z10, Z4
 	VFMADD231PS Z12, Z11, Z7
-	VMOVUPS     (DI)(BX*2), Z12
+	VMOVUPS     (CX)(BX*2), Z12
 	VFMADD231PS Z12, Z9, Z2
 	VFMADD231PS Z12, Z10, Z5
 	VFMADD231PS Z12, Z11, Z8
-	VMOVUPS     64(SI), Z9
-	VMOVUPS     64(SI)(DX*1), Z10
-	VMOVUPS     64(SI)(DX*2), Z11
-	VMOVUPS     64(DI), Z12
+	VMOVUPS     64(AX), Z9
+	VMOVUPS     64(AX)(DX*1), Z10
+	VMOVUPS     64(AX)(DX*2), Z11
+	VMOVUPS     64(CX), Z12
 	VFMADD231PS Z12, Z9, Z0
 	VFMADD231PS Z12, Z10, Z3
 	VFMADD231PS Z12, Z11, Z6
-	VMOVUPS     64(DI)(BX*1), Z12
+	VMOVUPS     64(CX)(BX*1), Z12
 	VFMADD231PS Z12, Z9, Z1
 	VFMADD231PS Z12, Z10, Z4
 	VFMADD231PS Z12, Z11, Z7
-	VMOVUPS     64(DI)(BX*2), Z12
+	VMOVUPS     64(CX)(BX*2), Z12
 	VFMADD231PS Z12, Z9, Z2
 	VFMADD231PS Z12, Z10, Z5
 	VFMADD231PS Z12, Z11, Z8
-	ADDQ        $0x00000080, SI
-	ADDQ        $0x00000080, DI
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
 	JMP         r3c3_two
 
 r3c3_one:
-	ADDQ $0x20, R8
+	ADDQ $0x20, SI
 
 r3c3_last:
-	SUBQ        $0x10, R8
+	SUBQ        $0x10, SI
 	JL          r3c3_rest
-	VMOVUPS     (SI), Z9
-	VMOVUPS     (SI)(DX*1), Z10
-	VMOVUPS     (SI)(DX*2), Z11
-	VMOVUPS     (DI), Z12
+	VMOVUPS     (AX), Z9
+	VMOVUPS     (AX)(DX*1), Z10
+	VMOVUPS     (AX)(DX*2), Z11
+	VMOVUPS     (CX), Z12
 	VFMADD231PS Z12, Z9, Z0
 	VFMADD231PS Z12, Z10, Z3
 	VFMADD231PS Z12, Z11, Z6
-	VMOVUPS     (DI)(BX*1), Z12
+	VMOVUPS     (CX)(BX*1), Z12
 	VFMADD231PS Z12, Z9, Z1
 	VFMADD231PS Z12, Z10, Z4
 	VFMADD231PS Z12, Z11, Z7
-	VMOVUPS     (DI)(BX*2), Z12
+	VMOVUPS     (CX)(BX*2), Z12
 	VFMADD231PS Z12, Z9, Z2
 	VFMADD231PS Z12, Z10, Z5
 	VFMADD231PS Z12, Z11, Z8
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
 	JMP         r3c3_last
 
 r3c3_rest:
-	ADDQ        $0x10, R8
+	ADDQ        $0x10, SI
 	JZ          r3c3_sum
-	MOVQ        $-1, R9
-	BZHIQ       R8, R9, R9
-	KMOVW       R9, K1
-	VMOVUPS.Z   (SI), K1, Z9
-	VMOVUPS.Z   (SI)(DX*1), K1, Z10
-	VMOVUPS.Z   (SI)(DX*2), K1, Z11
-	VMOVUPS.Z   (DI), K1, Z12
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVW       DI, K1
+	VMOVUPS.Z   (AX), K1, Z9
+	VMOVUPS.Z   (AX)(DX*1), K1, Z10
+	VMOVUPS.Z   (AX)(DX*2), K1, Z11
+	VMOVUPS.Z   (CX), K1, Z12
 	VFMADD231PS Z12, Z9, Z0
 	VFMADD231PS Z12, Z10, Z3
 	VFMADD231PS Z12, Z11, Z6
-	VMOVUPS.Z   (DI)(BX*1), K1, Z12
+	VMOVUPS.Z   (CX)(BX*1), K1, Z12
 	VFMADD231PS Z12, Z9, Z1
 	VFMADD231PS Z12, Z10, Z4
 	VFMADD231PS Z12, Z11, Z7
-	VMOVUPS.Z   (DI)(BX*2), K1, Z12
+	VMOVUPS.Z   (CX)(BX*2), K1, Z12
 	VFMADD231PS Z12, Z9, Z2
 	VFMADD231PS Z12, Z10, Z5
 	VFMADD231PS Z12, Z11, Z8
 
 r3c3_sum:
-	MOVQ          strideC+80(FP), DI
-	VBROADCASTSS  alpha+64(FP), X9
-	VBROADCASTSS  beta+68(FP), X10
-	MOVL          beta+68(FP), SI
-	ADDL          SI, SI
+	MOVQ          strideC+96(FP), CX
+	MOVQ          c+88(FP), DX
+	VBROADCASTSS  alpha+80(FP), X9
+	VBROADCASTSS  beta+84(FP), X10
+	MOVL          beta+84(FP), AX
+	ADDL          AX, AX
 	VEXTRACTF64X4 $0x01, Z0, Y11
 	VADDPS        Y11, Y0, Y0
 	VEXTRACTF64X4 $0x01, Z1, Y11
@@ -34768,17 +35888,17 @@ r3c3_sum:
 	VEXTRACTF32X4 $0x01, Y11, X12
 	VADDPS        X12, X11, X11
 	VMULPS        X9, X11, X11
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r3c3_write00
-	VMOVSD        (CX), X12
-	VMOVSS        8(CX), X13
+	VMOVSD        (DX), X12
+	VMOVSS        8(DX), X13
 	VMOVLHPS      X13, X12, X12
 	VFMADD231PS   X12, X10, X11
 
 r3c3_write00:
-	VMOVLPS       X11, (CX)
-	VEXTRACTPS    $0x02, X11, 8(CX)
-	ADDQ          DI, CX
+	VMOVLPS       X11, (DX)
+	VEXTRACTPS    $0x02, X11, 8(DX)
+	ADDQ          CX, DX
 	VUNPCKLPS     Y4, Y3, Y13
 	VUNPCKHPS     Y4, Y3, Y12
 	VADDPS        Y12, Y13, Y11
@@ -34791,17 +35911,17 @@ r3c3_write00:
 	VEXTRACTF32X4 $0x01, Y11, X12
 	VADDPS        X12, X11, X11
 	VMULPS        X9, X11, X11
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r3c3_write10
-	VMOVSD        (CX), X12
-	VMOVSS        8(CX), X13
+	VMOVSD        (DX), X12
+	VMOVSS        8(DX), X13
 	VMOVLHPS      X13, X12, X12
 	VFMADD231PS   X12, X10, X11
 
 r3c3_write10:
-	VMOVLPS       X11, (CX)
-	VEXTRACTPS    $0x02, X11, 8(CX)
-	ADDQ          DI, CX
+	VMOVLPS       X11, (DX)
+	VEXTRACTPS    $0x02, X11, 8(DX)
+	ADDQ          CX, DX
 	VUNPCKLPS     Y7, Y6, Y13
 	VUNPCKHPS     Y7, Y6, Y12
 	VADDPS        Y12, Y13, Y11
@@ -34814,35 +35934,35 @@ r3c3_write10:
 	VEXTRACTF32X4 $0x01, Y11, X12
 	VADDPS        X12, X11, X11
 	VMULPS        X9, X11, X11
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r3c3_write20
-	VMOVSD        (CX), X9
-	VMOVSS        8(CX), X12
+	VMOVSD        (DX), X9
+	VMOVSS        8(DX), X12
 	VMOVLHPS      X12, X9, X9
 	VFMADD231PS   X9, X10, X11
 
 r3c3_write20:
-	VMOVLPS    X11, (CX)
-	VEXTRACTPS $0x02, X11, 8(CX)
-	ADDQ       DI, CX
-	ADDQ       DX, AX
-	ADDQ       DX, AX
-	ADDQ       DX, AX
+	VMOVLPS    X11, (DX)
+	VEXTRACTPS $0x02, X11, 8(DX)
+	ADDQ       CX, DX
+	MOVQ       nextA+48(FP), AX
+	ADDQ       AX, a+32(FP)
+	MOVQ       nextB+72(FP), AX
+	ADDQ       AX, b+56(FP)
+	MOVQ       nextC+104(FP), AX
+	ADDQ       AX, c+88(FP)
 	DECQ       tiles+16(FP)
 	JNZ        r3c3_tile
 	VZEROUPPER
 	RET
 
 r3c4:
-	MOVQ a+32(FP), AX
-	MOVQ c+72(FP), CX
-	MOVQ strideA+40(FP), DX
-	MOVQ strideB+56(FP), BX
-
 r3c4_tile:
-	MOVQ   b+48(FP), DI
-	MOVQ   AX, SI
-	LEAQ   (BX)(BX*2), R8
+	MOVQ   a+32(FP), AX
+	MOVQ   b+56(FP), CX
+	MOVQ   strideA+40(FP), DX
+	MOVQ   strideB+64(FP), BX
+	LEAQ   (BX)(BX*2), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -34855,114 +35975,115 @@ r3c4_tile:
 	VPXORD Z9, Z9, Z9
 	VPXORD Z10, Z10, Z10
 	VPXORD Z11, Z11, Z11
-	MOVQ   k+24(FP), R9
+	MOVQ   k+24(FP), DI
 
 r3c4_two:
-	SUBQ        $0x20, R9
+	SUBQ        $0x20, DI
 	JL          r3c4_one
-	VMOVUPS     (SI), Z12
-	VMOVUPS     (SI)(DX*1), Z13
-	VMOVUPS     (SI)(DX*2), Z14
-	VMOVUPS     (DI), Z15
+	VMOVUPS     (AX), Z12
+	VMOVUPS     (AX)(DX*1), Z13
+	VMOVUPS     (AX)(DX*2), Z14
+	VMOVUPS     (CX), Z15
 	VFMADD231PS Z15, Z12, Z0
 	VFMADD231PS Z15, Z13, Z4
 	VFMADD231PS Z15, Z14, Z8
-	VMOVUPS     (DI)(BX*1), Z15
+	VMOVUPS     (CX)(BX*1), Z15
 	VFMADD231PS Z15, Z12, Z1
 	VFMADD231PS Z15, Z13, Z5
 	VFMADD231PS Z15, Z14, Z9
-	VMOVUPS     (DI)(BX*2), Z15
+	VMOVUPS     (CX)(BX*2), Z15
 	VFMADD231PS Z15, Z12, Z2
 	VFMADD231PS Z15, Z13, Z6
 	VFMADD231PS Z15, Z14, Z10
-	VMOVUPS     (DI)(R8*1), Z15
+	VMOVUPS     (CX)(SI*1), Z15
 	VFMADD231PS Z15, Z12, Z3
 	VFMADD231PS Z15, Z13, Z7
 	VFMADD231PS Z15, Z14, Z11
-	VMOVUPS     64(SI), Z12
-	VMOVUPS     64(SI)(DX*1), Z13
-	VMOVUPS     64(SI)(DX*2), Z14
-	VMOVUPS     64(DI), Z15
+	VMOVUPS     64(AX), Z12
+	VMOVUPS     64(AX)(DX*1), Z13
+	VMOVUPS     64(AX)(DX*2), Z14
+	VMOVUPS     64(CX), Z15
 	VFMADD231PS Z15, Z12, Z0
 	VFMADD231PS Z15, Z13, Z4
 	VFMADD231PS Z15, Z14, Z8
-	VMOVUPS     64(DI)(BX*1), Z15
+	VMOVUPS     64(CX)(BX*1), Z15
 	VFMADD231PS Z15, Z12, Z1
 	VFMADD231PS Z15, Z13, Z5
 	VFMADD231PS Z15, Z14, Z9
-	VMOVUPS     64(DI)(BX*2), Z15
+	VMOVUPS     64(CX)(BX*2), Z15
 	VFMADD231PS Z15, Z12, Z2
 	VFMADD231PS Z15, Z13, Z6
 	VFMADD231PS Z15, Z14, Z10
-	VMOVUPS     64(DI)(R8*1), Z15
+	VMOVUPS     64(CX)(SI*1), Z15
 	VFMADD231PS Z15, Z12, Z3
 	VFMADD231PS Z15, Z13, Z7
 	VFMADD231PS Z15, Z14, Z11
-	ADDQ        $0x00000080, SI
-	ADDQ        $0x00000080, DI
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
 	JMP         r3c4_two
 
 r3c4_one:
-	ADDQ $0x20, R9
+	ADDQ $0x20, DI
 
 r3c4_last:
-	SUBQ        $0x10, R9
+	SUBQ        $0x10, DI
 	JL          r3c4_rest
-	VMOVUPS     (SI), Z12
-	VMOVUPS     (SI)(DX*1), Z13
-	VMOVUPS     (SI)(DX*2), Z14
-	VMOVUPS     (DI), Z15
+	VMOVUPS     (AX), Z12
+	VMOVUPS     (AX)(DX*1), Z13
+	VMOVUPS     (AX)(DX*2), Z14
+	VMOVUPS     (CX), Z15
 	VFMADD231PS Z15, Z12, Z0
 	VFMADD231PS Z15, Z13, Z4
 	VFMADD231PS Z15, Z14, Z8
-	VMOVUPS     (DI)(BX*1), Z15
+	VMOVUPS     (CX)(BX*1), Z15
 	VFMADD231PS Z15, Z12, Z1
 	VFMADD231PS Z15, Z13, Z5
 	VFMADD231PS Z15, Z14, Z9
-	VMOVUPS     (DI)(BX*2), Z15
+	VMOVUPS     (CX)(BX*2), Z15
 	VFMADD231PS Z15, Z12, Z2
 	VFMADD231PS Z15, Z13, Z6
 	VFMADD231PS Z15, Z14, Z10
-	VMOVUPS     (DI)(R8*1), Z15
+	VMOVUPS     (CX)(SI*1), Z15
 	VFMADD231PS Z15, Z12, Z3
 	VFMADD231PS Z15, Z13, Z7
 	VFMADD231PS Z15, Z14, Z11
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
 	JMP         r3c4_last
 
 r3c4_rest:
-	ADDQ        $0x10, R9
+	ADDQ        $0x10, DI
 	JZ          r3c4_sum
-	MOVQ        $-1, R10
-	BZHIQ       R9, R10, R10
-	KMOVW       R10, K1
-	VMOVUPS.Z   (SI), K1, Z12
-	VMOVUPS.Z   (SI)(DX*1), K1, Z13
-	VMOVUPS.Z   (SI)(DX*2), K1, Z14
-	VMOVUPS.Z   (DI), K1, Z15
+	MOVQ        $-1, R8
+	BZHIQ       DI, R8, R8
+	KMOVW       R8, K1
+	VMOVUPS.Z   (AX), K1, Z12
+	VMOVUPS.Z   (AX)(DX*1), K1, Z13
+	VMOVUPS.Z   (AX)(DX*2), K1, Z14
+	VMOVUPS.Z   (CX), K1, Z15
 	VFMADD231PS Z15, Z12, Z0
 	VFMADD231PS Z15, Z13, Z4
 	VFMADD231PS Z15, Z14, Z8
-	VMOVUPS.Z   (DI)(BX*1), K1, Z15
+	VMOVUPS.Z   (CX)(BX*1), K1, Z15
 	VFMADD231PS Z15, Z12, Z1
 	VFMADD231PS Z15, Z13, Z5
 	VFMADD231PS Z15, Z14, Z9
-	VMOVUPS.Z   (DI)(BX*2), K1, Z15
+	VMOVUPS.Z   (CX)(BX*2), K1, Z15
 	VFMADD231PS Z15, Z12, Z2
 	VFMADD231PS Z15, Z13, Z6
 	VFMADD231PS Z15, Z14, Z10
-	VMOVUPS.Z   (DI)(R8*1), K1, Z15
+	VMOVUPS.Z   (CX)(SI*1), K1, Z15
 	VFMADD231PS Z15, Z12, Z3
 	VFMADD231PS Z15, Z13, Z7
 	VFMADD231PS Z15, Z14, Z11
 
 r3c4_sum:
-	MOVQ          strideC+80(FP), DI
-	VBROADCASTSS  alpha+64(FP), X12
-	VBROADCASTSS  beta+68(FP), X13
-	MOVL          beta+68(FP), SI
-	ADDL          SI, SI
+	MOVQ          strideC+96(FP), CX
+	MOVQ          c+88(FP), DX
+	VBROADCASTSS  alpha+80(FP), X12
+	VBROADCASTSS  beta+84(FP), X13
+	MOVL          beta+84(FP), AX
+	ADDL          AX, AX
 	VEXTRACTF64X4 $0x01, Z0, Y14
 	VADDPS        Y14, Y0, Y0
 	VEXTRACTF64X4 $0x01, Z1, Y14
@@ -34999,14 +36120,14 @@ r3c4_sum:
 	VEXTRACTF32X4 $0x01, Y14, X15
 	VADDPS        X15, X14, X14
 	VMULPS        X12, X14, X14
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r3c4_write00
-	VMOVUPS       (CX), X15
+	VMOVUPS       (DX), X15
 	VFMADD231PS   X15, X13, X14
 
 r3c4_write00:
-	VMOVUPS       X14, (CX)
-	ADDQ          DI, CX
+	VMOVUPS       X14, (DX)
+	ADDQ          CX, DX
 	VUNPCKLPS     Y5, Y4, Y16
 	VUNPCKHPS     Y5, Y4, Y15
 	VADDPS        Y15, Y16, Y14
@@ -35019,14 +36140,14 @@ r3c4_write00:
 	VEXTRACTF32X4 $0x01, Y14, X15
 	VADDPS        X15, X14, X14
 	VMULPS        X12, X14, X14
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r3c4_write10
-	VMOVUPS       (CX), X15
+	VMOVUPS       (DX), X15
 	VFMADD231PS   X15, X13, X14
 
 r3c4_write10:
-	VMOVUPS       X14, (CX)
-	ADDQ          DI, CX
+	VMOVUPS       X14, (DX)
+	ADDQ          CX, DX
 	VUNPCKLPS     Y9, Y8, Y16
 	VUNPCKHPS     Y9, Y8, Y15
 	VADDPS        Y15, Y16, Y14
@@ -35039,32 +36160,32 @@ r3c4_write10:
 	VEXTRACTF32X4 $0x01, Y14, X15
 	VADDPS        X15, X14, X14
 	VMULPS        X12, X14, X14
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r3c4_write20
-	VMOVUPS       (CX), X12
+	VMOVUPS       (DX), X12
 	VFMADD231PS   X12, X13, X14
 
 r3c4_write20:
-	VMOVUPS X14, (CX)
-	ADDQ    DI, CX
-	ADDQ    DX, AX
-	ADDQ    DX, AX
-	ADDQ    DX, AX
+	VMOVUPS X14, (DX)
+	ADDQ    CX, DX
+	MOVQ    nextA+48(FP), AX
+	ADDQ    AX, a+32(FP)
+	MOVQ    nextB+72(FP), AX
+	ADDQ    AX, b+56(FP)
+	MOVQ    nextC+104(FP), AX
+	ADDQ    AX, c+88(FP)
 	DECQ    tiles+16(FP)
 	JNZ     r3c4_tile
 	VZEROUPPER
 	RET
 
 r3c5:
-	MOVQ a+32(FP), AX
-	MOVQ c+72(FP), CX
-	MOVQ strideA+40(FP), DX
-	MOVQ strideB+56(FP), BX
-
 r3c5_tile:
-	MOVQ   b+48(FP), DI
-	MOVQ   AX, SI
-	LEAQ   (BX)(BX*2), R8
+	MOVQ   a+32(FP), AX
+	MOVQ   b+56(FP), CX
+	MOVQ   strideA+40(FP), DX
+	MOVQ   strideB+64(FP), BX
+	LEAQ   (BX)(BX*2), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -35080,130 +36201,131 @@ r3c5_tile:
 	VPXORD Z12, Z12, Z12
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
-	MOVQ   k+24(FP), R9
+	MOVQ   k+24(FP), DI
 
 r3c5_two:
-	SUBQ        $0x20, R9
+	SUBQ        $0x20, DI
 	JL          r3c5_one
-	VMOVUPS     (SI), Z15
-	VMOVUPS     (SI)(DX*1), Z16
-	VMOVUPS     (SI)(DX*2), Z17
-	VMOVUPS     (DI), Z18
+	VMOVUPS     (AX), Z15
+	VMOVUPS     (AX)(DX*1), Z16
+	VMOVUPS     (AX)(DX*2), Z17
+	VMOVUPS     (CX), Z18
 	VFMADD231PS Z18, Z15, Z0
 	VFMADD231PS Z18, Z16, Z5
 	VFMADD231PS Z18, Z17, Z10
-	VMOVUPS     (DI)(BX*1), Z18
+	VMOVUPS     (CX)(BX*1), Z18
 	VFMADD231PS Z18, Z15, Z1
 	VFMADD231PS Z18, Z16, Z6
 	VFMADD231PS Z18, Z17, Z11
-	VMOVUPS     (DI)(BX*2), Z18
+	VMOVUPS     (CX)(BX*2), Z18
 	VFMADD231PS Z18, Z15, Z2
 	VFMADD231PS Z18, Z16, Z7
 	VFMADD231PS Z18, Z17, Z12
-	VMOVUPS     (DI)(R8*1), Z18
+	VMOVUPS     (CX)(SI*1), Z18
 	VFMADD231PS Z18, Z15, Z3
 	VFMADD231PS Z18, Z16, Z8
 	VFMADD231PS Z18, Z17, Z13
-	VMOVUPS     (DI)(BX*4), Z18
+	VMOVUPS     (CX)(BX*4), Z18
 	VFMADD231PS Z18, Z15, Z4
 	VFMADD231PS Z18, Z16, Z9
 	VFMADD231PS Z18, Z17, Z14
-	VMOVUPS     64(SI), Z15
-	VMOVUPS     64(SI)(DX*1), Z16
-	VMOVUPS     64(SI)(DX*2), Z17
-	VMOVUPS     64(DI), Z18
+	VMOVUPS     64(AX), Z15
+	VMOVUPS     64(AX)(DX*1), Z16
+	VMOVUPS     64(AX)(DX*2), Z17
+	VMOVUPS     64(CX), Z18
 	VFMADD231PS Z18, Z15, Z0
 	VFMADD231PS Z18, Z16, Z5
 	VFMADD231PS Z18, Z17, Z10
-	VMOVUPS     64(DI)(BX*1), Z18
+	VMOVUPS     64(CX)(BX*1), Z18
 	VFMADD231PS Z18, Z15, Z1
 	VFMADD231PS Z18, Z16, Z6
 	VFMADD231PS Z18, Z17, Z11
-	VMOVUPS     64(DI)(BX*2), Z18
+	VMOVUPS     64(CX)(BX*2), Z18
 	VFMADD231PS Z18, Z15, Z2
 	VFMADD231PS Z18, Z16, Z7
 	VFMADD231PS Z18, Z17, Z12
-	VMOVUPS     64(DI)(R8*1), Z18
+	VMOVUPS     64(CX)(SI*1), Z18
 	VFMADD231PS Z18, Z15, Z3
 	VFMADD231PS Z18, Z16, Z8
 	VFMADD231PS Z18, Z17, Z13
-	VMOVUPS     64(DI)(BX*4), Z18
+	VMOVUPS     64(CX)(BX*4), Z18
 	VFMADD231PS Z18, Z15, Z4
 	VFMADD231PS Z18, Z16, Z9
 	VFMADD231PS Z18, Z17, Z14
-	ADDQ        $0x00000080, SI
-	ADDQ        $0x00000080, DI
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
 	JMP         r3c5_two
 
 r3c5_one:
-	ADDQ $0x20, R9
+	ADDQ $0x20, DI
 
 r3c5_last:
-	SUBQ        $0x10, R9
+	SUBQ        $0x10, DI
 	JL          r3c5_rest
-	VMOVUPS     (SI), Z15
-	VMOVUPS     (SI)(DX*1), Z16
-	VMOVUPS     (SI)(DX*2), Z17
-	VMOVUPS     (DI), Z18
+	VMOVUPS     (AX), Z15
+	VMOVUPS     (AX)(DX*1), Z16
+	VMOVUPS     (AX)(DX*2), Z17
+	VMOVUPS     (CX), Z18
 	VFMADD231PS Z18, Z15, Z0
 	VFMADD231PS Z18, Z16, Z5
 	VFMADD231PS Z18, Z17, Z10
-	VMOVUPS     (DI)(BX*1), Z18
+	VMOVUPS     (CX)(BX*1), Z18
 	VFMADD231PS Z18, Z15, Z1
 	VFMADD231PS Z18, Z16, Z6
 	VFMADD231PS Z18, Z17, Z11
-	VMOVUPS     (DI)(BX*2), Z18
+	VMOVUPS     (CX)(BX*2), Z18
 	VFMADD231PS Z18, Z15, Z2
 	VFMADD231PS Z18, Z16, Z7
 	VFMADD231PS Z18, Z17, Z12
-	VMOVUPS     (DI)(R8*1), Z18
+	VMOVUPS     (CX)(SI*1), Z18
 	VFMADD231PS Z18, Z15, Z3
 	VFMADD231PS Z18, Z16, Z8
 	VFMADD231PS Z18, Z17, Z13
-	VMOVUPS     (DI)(BX*4), Z18
+	VMOVUPS     (CX)(BX*4), Z18
 	VFMADD231PS Z18, Z15, Z4
 	VFMADD231PS Z18, Z16, Z9
 	VFMADD231PS Z18, Z17, Z14
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
 	JMP         r3c5_last
 
 r3c5_rest:
-	ADDQ        $0x10, R9
+	ADDQ        $0x10, DI
 	JZ          r3c5_sum
-	MOVQ        $-1, R10
-	BZHIQ       R9, R10, R10
-	KMOVW       R10, K1
-	VMOVUPS.Z   (SI), K1, Z15
-	VMOVUPS.Z   (SI)(DX*1), K1, Z16
-	VMOVUPS.Z   (SI)(DX*2), K1, Z17
-	VMOVUPS.Z   (DI), K1, Z18
+	MOVQ        $-1, R8
+	BZHIQ       DI, R8, R8
+	KMOVW       R8, K1
+	VMOVUPS.Z   (AX), K1, Z15
+	VMOVUPS.Z   (AX)(DX*1), K1, Z16
+	VMOVUPS.Z   (AX)(DX*2), K1, Z17
+	VMOVUPS.Z   (CX), K1, Z18
 	VFMADD231PS Z18, Z15, Z0
 	VFMADD231PS Z18, Z16, Z5
 	VFMADD231PS Z18, Z17, Z10
-	VMOVUPS.Z   (DI)(BX*1), K1, Z18
+	VMOVUPS.Z   (CX)(BX*1), K1, Z18
 	VFMADD231PS Z18, Z15, Z1
 	VFMADD231PS Z18, Z16, Z6
 	VFMADD231PS Z18, Z17, Z11
-	VMOVUPS.Z   (DI)(BX*2), K1, Z18
+	VMOVUPS.Z   (CX)(BX*2), K1, Z18
 	VFMADD231PS Z18, Z15, Z2
 	VFMADD231PS Z18, Z16, Z7
 	VFMADD231PS Z18, Z17, Z12
-	VMOVUPS.Z   (DI)(R8*1), K1, Z18
+	VMOVUPS.Z   (CX)(SI*1), K1, Z18
 	VFMADD231PS Z18, Z15, Z3
 	VFMADD231PS Z18, Z16, Z8
 	VFMADD231PS Z18, Z17, Z13
-	VMOVUPS.Z   (DI)(BX*4), K1, Z18
+	VMOVUPS.Z   (CX)(BX*4), K1, Z18
 	VFMADD231PS Z18, Z15, Z4
 	VFMADD231PS Z18, Z16, Z9
 	VFMADD231PS Z18, Z17, Z14
 
 r3c5_sum:
-	MOVQ          strideC+80(FP), DI
-	VBROADCASTSS  alpha+64(FP), X15
-	VBROADCASTSS  beta+68(FP), X16
-	MOVL          beta+68(FP), SI
-	ADDL          SI, SI
+	MOVQ          strideC+96(FP), CX
+	MOVQ          c+88(FP), DX
+	VBROADCASTSS  alpha+80(FP), X15
+	VBROADCASTSS  beta+84(FP), X16
+	MOVL          beta+84(FP), AX
+	ADDL          AX, AX
 	VEXTRACTF64X4 $0x01, Z0, Y17
 	VADDPS        Y17, Y0, Y0
 	VEXTRACTF64X4 $0x01, Z1, Y17
@@ -35246,17 +36368,17 @@ r3c5_sum:
 	VEXTRACTF32X4 $0x01, Y17, X18
 	VADDPS        X18, X17, X17
 	VMULPS        X15, X17, X17
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r3c5_column
-	VMOVSS        16(CX), X18
-	VINSERTPS     $0x10, 16(CX)(DI*1), X18, X18
-	VINSERTPS     $0x20, 16(CX)(DI*2), X18, X18
+	VMOVSS        16(DX), X18
+	VINSERTPS     $0x10, 16(DX)(CX*1), X18, X18
+	VINSERTPS     $0x20, 16(DX)(CX*2), X18, X18
 	VFMADD231PS   X18, X16, X17
 
 r3c5_column:
-	VMOVSS        X17, 16(CX)
-	VEXTRACTPS    $0x01, X17, 16(CX)(DI*1)
-	VEXTRACTPS    $0x02, X17, 16(CX)(DI*2)
+	VMOVSS        X17, 16(DX)
+	VEXTRACTPS    $0x01, X17, 16(DX)(CX*1)
+	VEXTRACTPS    $0x02, X17, 16(DX)(CX*2)
 	VUNPCKLPS     Y1, Y0, Y19
 	VUNPCKHPS     Y1, Y0, Y18
 	VADDPS        Y18, Y19, Y17
@@ -35269,14 +36391,14 @@ r3c5_column:
 	VEXTRACTF32X4 $0x01, Y17, X18
 	VADDPS        X18, X17, X17
 	VMULPS        X15, X17, X17
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r3c5_write00
-	VMOVUPS       (CX), X18
+	VMOVUPS       (DX), X18
 	VFMADD231PS   X18, X16, X17
 
 r3c5_write00:
-	VMOVUPS       X17, (CX)
-	ADDQ          DI, CX
+	VMOVUPS       X17, (DX)
+	ADDQ          CX, DX
 	VUNPCKLPS     Y6, Y5, Y19
 	VUNPCKHPS     Y6, Y5, Y18
 	VADDPS        Y18, Y19, Y17
@@ -35289,14 +36411,14 @@ r3c5_write00:
 	VEXTRACTF32X4 $0x01, Y17, X18
 	VADDPS        X18, X17, X17
 	VMULPS        X15, X17, X17
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r3c5_write10
-	VMOVUPS       (CX), X18
+	VMOVUPS       (DX), X18
 	VFMADD231PS   X18, X16, X17
 
 r3c5_write10:
-	VMOVUPS       X17, (CX)
-	ADDQ          DI, CX
+	VMOVUPS       X17, (DX)
+	ADDQ          CX, DX
 	VUNPCKLPS     Y11, Y10, Y19
 	VUNPCKHPS     Y11, Y10, Y18
 	VADDPS        Y18, Y19, Y17
@@ -35309,104 +36431,105 @@ r3c5_write10:
 	VEXTRACTF32X4 $0x01, Y17, X18
 	VADDPS        X18, X17, X17
 	VMULPS        X15, X17, X17
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r3c5_write20
-	VMOVUPS       (CX), X15
+	VMOVUPS       (DX), X15
 	VFMADD231PS   X15, X16, X17
 
 r3c5_write20:
-	VMOVUPS X17, (CX)
-	ADDQ    DI, CX
-	ADDQ    DX, AX
-	ADDQ    DX, AX
-	ADDQ    DX, AX
+	VMOVUPS X17, (DX)
+	ADDQ    CX, DX
+	MOVQ    nextA+48(FP), AX
+	ADDQ    AX, a+32(FP)
+	MOVQ    nextB+72(FP), AX
+	ADDQ    AX, b+56(FP)
+	MOVQ    nextC+104(FP), AX
+	ADDQ    AX, c+88(FP)
 	DECQ    tiles+16(FP)
 	JNZ     r3c5_tile
 	VZEROUPPER
 	RET
 
 r4c1:
-	MOVQ a+32(FP), AX
-	MOVQ c+72(FP), CX
-	MOVQ strideA+40(FP), DX
-	MOVQ strideB+56(FP), BX
-
 r4c1_tile:
-	MOVQ   b+48(FP), SI
-	MOVQ   AX, BX
-	LEAQ   (DX)(DX*2), DI
+	MOVQ   a+32(FP), AX
+	MOVQ   b+56(FP), CX
+	MOVQ   strideA+40(FP), DX
+	LEAQ   (DX)(DX*2), BX
+	MOVQ   strideB+64(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
-	MOVQ   k+24(FP), R8
+	MOVQ   k+24(FP), SI
 
 r4c1_two:
-	SUBQ        $0x20, R8
+	SUBQ        $0x20, SI
 	JL          r4c1_one
-	VMOVUPS     (BX), Z4
-	VMOVUPS     (BX)(DX*1), Z5
-	VMOVUPS     (BX)(DX*2), Z6
-	VMOVUPS     (BX)(DI*1), Z7
-	VMOVUPS     (SI), Z8
+	VMOVUPS     (AX), Z4
+	VMOVUPS     (AX)(DX*1), Z5
+	VMOVUPS     (AX)(DX*2), Z6
+	VMOVUPS     (AX)(BX*1), Z7
+	VMOVUPS     (CX), Z8
 	VFMADD231PS Z8, Z4, Z0
 	VFMADD231PS Z8, Z5, Z1
 	VFMADD231PS Z8, Z6, Z2
 	VFMADD231PS Z8, Z7, Z3
-	VMOVUPS     64(BX), Z4
-	VMOVUPS     64(BX)(DX*1), Z5
-	VMOVUPS     64(BX)(DX*2), Z6
-	VMOVUPS     64(BX)(DI*1), Z7
-	VMOVUPS     64(SI), Z8
+	VMOVUPS     64(AX), Z4
+	VMOVUPS     64(AX)(DX*1), Z5
+	VMOVUPS     64(AX)(DX*2), Z6
+	VMOVUPS     64(AX)(BX*1), Z7
+	VMOVUPS     64(CX), Z8
 	VFMADD231PS Z8, Z4, Z0
 	VFMADD231PS Z8, Z5, Z1
 	VFMADD231PS Z8, Z6, Z2
 	VFMADD231PS Z8, Z7, Z3
-	ADDQ        $0x00000080, BX
-	ADDQ        $0x00000080, SI
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
 	JMP         r4c1_two
 
 r4c1_one:
-	ADDQ $0x20, R8
+	ADDQ $0x20, SI
 
 r4c1_last:
-	SUBQ        $0x10, R8
+	SUBQ        $0x10, SI
 	JL          r4c1_rest
-	VMOVUPS     (BX), Z4
-	VMOVUPS     (BX)(DX*1), Z5
-	VMOVUPS     (BX)(DX*2), Z6
-	VMOVUPS     (BX)(DI*1), Z7
-	VMOVUPS     (SI), Z8
+	VMOVUPS     (AX), Z4
+	VMOVUPS     (AX)(DX*1), Z5
+	VMOVUPS     (AX)(DX*2), Z6
+	VMOVUPS     (AX)(BX*1), Z7
+	VMOVUPS     (CX), Z8
 	VFMADD231PS Z8, Z4, Z0
 	VFMADD231PS Z8, Z5, Z1
 	VFMADD231PS Z8, Z6, Z2
 	VFMADD231PS Z8, Z7, Z3
-	ADDQ        $0x00000040, BX
-	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
 	JMP         r4c1_last
 
 r4c1_rest:
-	ADDQ        $0x10, R8
+	ADDQ        $0x10, SI
 	JZ          r4c1_sum
-	MOVQ        $-1, R9
-	BZHIQ       R8, R9, R9
-	KMOVW       R9, K1
-	VMOVUPS.Z   (BX), K1, Z4
-	VMOVUPS.Z   (BX)(DX*1), K1, Z5
-	VMOVUPS.Z   (BX)(DX*2), K1, Z6
-	VMOVUPS.Z   (BX)(DI*1), K1, Z7
-	VMOVUPS.Z   (SI), K1, Z8
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVW       DI, K1
+	VMOVUPS.Z   (AX), K1, Z4
+	VMOVUPS.Z   (AX)(DX*1), K1, Z5
+	VMOVUPS.Z   (AX)(DX*2), K1, Z6
+	VMOVUPS.Z   (AX)(BX*1), K1, Z7
+	VMOVUPS.Z   (CX), K1, Z8
 	VFMADD231PS Z8, Z4, Z0
 	VFMADD231PS Z8, Z5, Z1
 	VFMADD231PS Z8, Z6, Z2
 	VFMADD231PS Z8, Z7, Z3
 
 r4c1_sum:
-	MOVQ          strideC+80(FP), SI
-	VBROADCASTSS  alpha+64(FP), X4
-	VBROADCASTSS  beta+68(FP), X5
-	MOVL          beta+68(FP), BX
-	ADDL          BX, BX
+	MOVQ          strideC+96(FP), CX
+	MOVQ          c+88(FP), DX
+	VBROADCASTSS  alpha+80(FP), X4
+	VBROADCASTSS  beta+84(FP), X5
+	MOVL          beta+84(FP), AX
+	ADDL          AX, AX
 	VEXTRACTF64X4 $0x01, Z0, Y6
 	VADDPS        Y6, Y0, Y0
 	VEXTRACTF64X4 $0x01, Z1, Y6
@@ -35415,7 +36538,7 @@ r4c1_sum:
 	VADDPS        Y6, Y2, Y2
 	VEXTRACTF64X4 $0x01, Z3, Y6
 	VADDPS        Y6, Y3, Y3
-	LEAQ          (SI)(SI*2), DI
+	LEAQ          (CX)(CX*2), BX
 	VUNPCKLPS     Y1, Y0, Y8
 	VUNPCKHPS     Y1, Y0, Y7
 	VADDPS        Y7, Y8, Y6
@@ -35428,42 +36551,41 @@ r4c1_sum:
 	VEXTRACTF32X4 $0x01, Y6, X7
 	VADDPS        X7, X6, X6
 	VMULPS        X4, X6, X6
-	TESTL         BX, BX
+	TESTL         AX, AX
 	JZ            r4c1_column
-	VMOVSS        (CX), X4
-	VINSERTPS     $0x10, (CX)(SI*1), X4, X4
-	VINSERTPS     $0x20, (CX)(SI*2), X4, X4
-	VINSERTPS     $0x30, (CX)(DI*1), X4, X4
+	VMOVSS        (DX), X4
+	VINSERTPS     $0x10, (DX)(CX*1), X4, X4
+	VINSERTPS     $0x20, (DX)(CX*2), X4, X4
+	VINSERTPS     $0x30, (DX)(BX*1), X4, X4
 	VFMADD231PS   X4, X5, X6
 
 r4c1_column:
-	VMOVSS     X6, (CX)
-	VEXTRACTPS $0x01, X6, (CX)(SI*1)
-	VEXTRACTPS $0x02, X6, (CX)(SI*2)
-	VEXTRACTPS $0x03, X6, (CX)(DI*1)
-	ADDQ       SI, CX
-	ADDQ       SI, CX
-	ADDQ       SI, CX
-	ADDQ       SI, CX
-	ADDQ       DX, AX
-	ADDQ       DX, AX
-	ADDQ       DX, AX
-	ADDQ       DX, AX
+	VMOVSS     X6, (DX)
+	VEXTRACTPS $0x01, X6, (DX)(CX*1)
+	VEXTRACTPS $0x02, X6, (DX)(CX*2)
+	VEXTRACTPS $0x03, X6, (DX)(BX*1)
+	ADDQ       CX, DX
+	ADDQ       CX, DX
+	ADDQ       CX, DX
+	ADDQ       CX, DX
+	MOVQ       nextA+48(FP), AX
+	ADDQ       AX, a+32(FP)
+	MOVQ       nextB+72(FP), AX
+	ADDQ       AX, b+56(FP)
+	MOVQ       nextC+104(FP), AX
+	ADDQ       AX, c+88(FP)
 	DECQ       tiles+16(FP)
 	JNZ        r4c1_tile
 	VZEROUPPER
 	RET
 
 r4c2:
-	MOVQ a+32(FP), AX
-	MOVQ c+72(FP), CX
-	MOVQ strideA+40(FP), DX
-	MOVQ strideB+56(FP), BX
-
 r4c2_tile:
-	MOVQ   b+48(FP), DI
-	MOVQ   AX, SI
-	LEAQ   (DX)(DX*2), R8
+	MOVQ   a+32(FP), AX
+	MOVQ   b+56(FP), CX
+	MOVQ   strideA+40(FP), DX
+	LEAQ   (DX)(DX*2), BX
+	MOVQ   strideB+64(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -35472,94 +36594,95 @@ r4c2_tile:
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
-	MOVQ   k+24(FP), R9
+	MOVQ   k+24(FP), DI
 
 r4c2_two:
-	SUBQ        $0x20, R9
+	SUBQ        $0x20, DI
 	JL          r4c2_one
-	VMOVUPS     (SI), Z8
-	VMOVUPS     (SI)(DX*1), Z9
-	VMOVUPS     (SI)(DX*2), Z10
-	VMOVUPS     (SI)(R8*1), Z11
-	VMOVUPS     (DI), Z12
+	VMOVUPS     (AX), Z8
+	VMOVUPS     (AX)(DX*1), Z9
+	VMOVUPS     (AX)(DX*2), Z10
+	VMOVUPS     (AX)(BX*1), Z11
+	VMOVUPS     (CX), Z12
 	VFMADD231PS Z12, Z8, Z0
 	VFMADD231PS Z12, Z9, Z2
 	VFMADD231PS Z12, Z10, Z4
 	VFMADD231PS Z12, Z11, Z6
-	VMOVUPS     (DI)(BX*1), Z12
+	VMOVUPS     (CX)(SI*1), Z12
 	VFMADD231PS Z12, Z8, Z1
 	VFMADD231PS Z12, Z9, Z3
 	VFMADD231PS Z12, Z10, Z5
 	VFMADD231PS Z12, Z11, Z7
-	VMOVUPS     64(SI), Z8
-	VMOVUPS     64(SI)(DX*1), Z9
-	VMOVUPS     64(SI)(DX*2), Z10
-	VMOVUPS     64(SI)(R8*1), Z11
-	VMOVUPS     64(DI), Z12
+	VMOVUPS     64(AX), Z8
+	VMOVUPS     64(AX)(DX*1), Z9
+	VMOVUPS     64(AX)(DX*2), Z10
+	VMOVUPS     64(AX)(BX*1), Z11
+	VMOVUPS     64(CX), Z12
 	VFMADD231PS Z12, Z8, Z0
 	VFMADD231PS Z12, Z9, Z2
 	VFMADD231PS Z12, Z10, Z4
 	VFMADD231PS Z12, Z11, Z6
-	VMOVUPS     64(DI)(BX*1), Z12
+	VMOVUPS     64(CX)(SI*1), Z12
 	VFMADD231PS Z12, Z8, Z1
 	VFMADD231PS Z12, Z9, Z3
 	VFMADD231PS Z12, Z10, Z5
 	VFMADD231PS Z12, Z11, Z7
-	ADDQ        $0x00000080, SI
-	ADDQ        $0x00000080, DI
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
 	JMP         r4c2_two
 
 r4c2_one:
-	ADDQ $0x20, R9
+	ADDQ $0x20, DI
 
 r4c2_last:
-	SUBQ        $0x10, R9
+	SUBQ        $0x10, DI
 	JL          r4c2_rest
-	VMOVUPS     (SI), Z8
-	VMOVUPS     (SI)(DX*1), Z9
-	VMOVUPS     (SI)(DX*2), Z10
-	VMOVUPS     (SI)(R8*1), Z11
-	VMOVUPS     (DI), Z12
+	VMOVUPS     (AX), Z8
+	VMOVUPS     (AX)(DX*1), Z9
+	VMOVUPS     (AX)(DX*2), Z10
+	VMOVUPS     (AX)(BX*1), Z11
+	VMOVUPS     (CX), Z12
 	VFMADD231PS Z12, Z8, Z0
 	VFMADD231PS Z12, Z9, Z2
 	VFMADD231PS Z12, Z10, Z4
 	VFMADD231PS Z12, Z11, Z6
-	VMOVUPS     (DI)(BX*1), Z12
+	VMOVUPS     (CX)(SI*1), Z12
 	VFMADD231PS Z12, Z8, Z1
 	VFMADD231PS Z12, Z9, Z3
 	VFMADD231PS Z12, Z10, Z5
 	VFMADD231PS Z12, Z11, Z7
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
 	JMP         r4c2_last
 
 r4c2_rest:
-	ADDQ        $0x10, R9
+	ADDQ        $0x10, DI
 	JZ          r4c2_sum
-	MOVQ        $-1, R10
-	BZHIQ       R9, R10, R10
-	KMOVW       R10, K1
-	VMOVUPS.Z   (SI), K1, Z8
-	VMOVUPS.Z   (SI)(DX*1), K1, Z9
-	VMOVUPS.Z   (SI)(DX*2), K1, Z10
-	VMOVUPS.Z   (SI)(R8*1), K1, Z11
-	VMOVUPS.Z   (DI), K1, Z12
+	MOVQ        $-1, R8
+	BZHIQ       DI, R8, R8
+	KMOVW       R8, K1
+	VMOVUPS.Z   (AX), K1, Z8
+	VMOVUPS.Z   (AX)(DX*1), K1, Z9
+	VMOVUPS.Z   (AX)(DX*2), K1, Z10
+	VMOVUPS.Z   (AX)(BX*1), K1, Z11
+	VMOVUPS.Z   (CX), K1, Z12
 	VFMADD231PS Z12, Z8, Z0
 	VFMADD231PS Z12, Z9, Z2
 	VFMADD231PS Z12, Z10, Z4
 	VFMADD231PS Z12, Z11, Z6
-	VMOVUPS.Z   (DI)(BX*1), K1, Z12
+	VMOVUPS.Z   (CX)(SI*1), K1, Z12
 	VFMADD231PS Z12, Z8, Z1
 	VFMADD231PS Z12, Z9, Z3
 	VFMADD231PS Z12, Z10, Z5
 	VFMADD231PS Z12, Z11, Z7
 
 r4c2_sum:
-	MOVQ          strideC+80(FP), DI
-	VBROADCASTSS  alpha+64(FP), X8
-	VBROADCASTSS  beta+68(FP), X9
-	MOVL          beta+68(FP), SI
-	ADDL          SI, SI
+	MOVQ          strideC+96(FP), CX
+	MOVQ          c+88(FP), DX
+	VBROADCASTSS  alpha+80(FP), X8
+	VBROADCASTSS  beta+84(FP), X9
+	MOVL          beta+84(FP), AX
+	ADDL          AX, AX
 	VEXTRACTF64X4 $0x01, Z0, Y10
 	VADDPS        Y10, Y0, Y0
 	VEXTRACTF64X4 $0x01, Z1, Y10
@@ -35588,14 +36711,14 @@ r4c2_sum:
 	VEXTRACTF32X4 $0x01, Y10, X11
 	VADDPS        X11, X10, X10
 	VMULPS        X8, X10, X10
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r4c2_write00
-	VMOVSD        (CX), X11
+	VMOVSD        (DX), X11
 	VFMADD231PS   X11, X9, X10
 
 r4c2_write00:
-	VMOVLPS       X10, (CX)
-	ADDQ          DI, CX
+	VMOVLPS       X10, (DX)
+	ADDQ          CX, DX
 	VUNPCKLPS     Y3, Y2, Y12
 	VUNPCKHPS     Y3, Y2, Y11
 	VADDPS        Y11, Y12, Y10
@@ -35608,14 +36731,14 @@ r4c2_write00:
 	VEXTRACTF32X4 $0x01, Y10, X11
 	VADDPS        X11, X10, X10
 	VMULPS        X8, X10, X10
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r4c2_write10
-	VMOVSD        (CX), X11
+	VMOVSD        (DX), X11
 	VFMADD231PS   X11, X9, X10
 
 r4c2_write10:
-	VMOVLPS       X10, (CX)
-	ADDQ          DI, CX
+	VMOVLPS       X10, (DX)
+	ADDQ          CX, DX
 	VUNPCKLPS     Y5, Y4, Y12
 	VUNPCKHPS     Y5, Y4, Y11
 	VADDPS        Y11, Y12, Y10
@@ -35628,14 +36751,14 @@ r4c2_write10:
 	VEXTRACTF32X4 $0x01, Y10, X11
 	VADDPS        X11, X10, X10
 	VMULPS        X8, X10, X10
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r4c2_write20
-	VMOVSD        (CX), X11
+	VMOVSD        (DX), X11
 	VFMADD231PS   X11, X9, X10
 
 r4c2_write20:
-	VMOVLPS       X10, (CX)
-	ADDQ          DI, CX
+	VMOVLPS       X10, (DX)
+	ADDQ          CX, DX
 	VUNPCKLPS     Y7, Y6, Y12
 	VUNPCKHPS     Y7, Y6, Y11
 	VADDPS        Y11, Y12, Y10
@@ -35648,33 +36771,32 @@ r4c2_write20:
 	VEXTRACTF32X4 $0x01, Y10, X11
 	VADDPS        X11, X10, X10
 	VMULPS        X8, X10, X10
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r4c2_write30
-	VMOVSD        (CX), X8
+	VMOVSD        (DX), X8
 	VFMADD231PS   X8, X9, X10
 
 r4c2_write30:
-	VMOVLPS X10, (CX)
-	ADDQ    DI, CX
-	ADDQ    DX, AX
-	ADDQ    DX, AX
-	ADDQ    DX, AX
-	ADDQ    DX, AX
+	VMOVLPS X10, (DX)
+	ADDQ    CX, DX
+	MOVQ    nextA+48(FP), AX
+	ADDQ    AX, a+32(FP)
+	MOVQ    nextB+72(FP), AX
+	ADDQ    AX, b+56(FP)
+	MOVQ    nextC+104(FP), AX
+	ADDQ    AX, c+88(FP)
 	DECQ    tiles+16(FP)
 	JNZ     r4c2_tile
 	VZEROUPPER
 	RET
 
 r4c3:
-	MOVQ a+32(FP), AX
-	MOVQ c+72(FP), CX
-	MOVQ strideA+40(FP), DX
-	MOVQ strideB+56(FP), BX
-
 r4c3_tile:
-	MOVQ   b+48(FP), DI
-	MOVQ   AX, SI
-	LEAQ   (DX)(DX*2), R8
+	MOVQ   a+32(FP), AX
+	MOVQ   b+56(FP), CX
+	MOVQ   strideA+40(FP), DX
+	LEAQ   (DX)(DX*2), BX
+	MOVQ   strideB+64(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -35687,114 +36809,115 @@ r4c3_tile:
 	VPXORD Z9, Z9, Z9
 	VPXORD Z10, Z10, Z10
 	VPXORD Z11, Z11, Z11
-	MOVQ   k+24(FP), R9
+	MOVQ   k+24(FP), DI
 
 r4c3_two:
-	SUBQ        $0x20, R9
+	SUBQ        $0x20, DI
 	JL          r4c3_one
-	VMOVUPS     (SI), Z12
-	VMOVUPS     (SI)(DX*1), Z13
-	VMOVUPS     (SI)(DX*2), Z14
-	VMOVUPS     (SI)(R8*1), Z15
-	VMOVUPS     (DI), Z16
+	VMOVUPS     (AX), Z12
+	VMOVUPS     (AX)(DX*1), Z13
+	VMOVUPS     (AX)(DX*2), Z14
+	VMOVUPS     (AX)(BX*1), Z15
+	VMOVUPS     (CX), Z16
 	VFMADD231PS Z16, Z12, Z0
 	VFMADD231PS Z16, Z13, Z3
 	VFMADD231PS Z16, Z14, Z6
 	VFMADD231PS Z16, Z15, Z9
-	VMOVUPS     (DI)(BX*1), Z16
+	VMOVUPS     (CX)(SI*1), Z16
 	VFMADD231PS Z16, Z12, Z1
 	VFMADD231PS Z16, Z13, Z4
 	VFMADD231PS Z16, Z14, Z7
 	VFMADD231PS Z16, Z15, Z10
-	VMOVUPS     (DI)(BX*2), Z16
+	VMOVUPS     (CX)(SI*2), Z16
 	VFMADD231PS Z16, Z12, Z2
 	VFMADD231PS Z16, Z13, Z5
 	VFMADD231PS Z16, Z14, Z8
 	VFMADD231PS Z16, Z15, Z11
-	VMOVUPS     64(SI), Z12
-	VMOVUPS     64(SI)(DX*1), Z13
-	VMOVUPS     64(SI)(DX*2), Z14
-	VMOVUPS     64(SI)(R8*1), Z15
-	VMOVUPS     64(DI), Z16
+	VMOVUPS     64(AX), Z12
+	VMOVUPS     64(AX)(DX*1), Z13
+	VMOVUPS     64(AX)(DX*2), Z14
+	VMOVUPS     64(AX)(BX*1), Z15
+	VMOVUPS     64(CX), Z16
 	VFMADD231PS Z16, Z12, Z0
 	VFMADD231PS Z16, Z13, Z3
 	VFMADD231PS Z16, Z14, Z6
 	VFMADD231PS Z16, Z15, Z9
-	VMOVUPS     64(DI)(BX*1), Z16
+	VMOVUPS     64(CX)(SI*1), Z16
 	VFMADD231PS Z16, Z12, Z1
 	VFMADD231PS Z16, Z13, Z4
 	VFMADD231PS Z16, Z14, Z7
 	VFMADD231PS Z16, Z15, Z10
-	VMOVUPS     64(DI)(BX*2), Z16
+	VMOVUPS     64(CX)(SI*2), Z16
 	VFMADD231PS Z16, Z12, Z2
 	VFMADD231PS Z16, Z13, Z5
 	VFMADD231PS Z16, Z14, Z8
 	VFMADD231PS Z16, Z15, Z11
-	ADDQ        $0x00000080, SI
-	ADDQ        $0x00000080, DI
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
 	JMP         r4c3_two
 
 r4c3_one:
-	ADDQ $0x20, R9
+	ADDQ $0x20, DI
 
 r4c3_last:
-	SUBQ        $0x10, R9
+	SUBQ        $0x10, DI
 	JL          r4c3_rest
-	VMOVUPS     (SI), Z12
-	VMOVUPS     (SI)(DX*1), Z13
-	VMOVUPS     (SI)(DX*2), Z14
-	VMOVUPS     (SI)(R8*1), Z15
-	VMOVUPS     (DI), Z16
+	VMOVUPS     (AX), Z12
+	VMOVUPS     (AX)(DX*1), Z13
+	VMOVUPS     (AX)(DX*2), Z14
+	VMOVUPS     (AX)(BX*1), Z15
+	VMOVUPS     (CX), Z16
 	VFMADD231PS Z16, Z12, Z0
 	VFMADD231PS Z16, Z13, Z3
 	VFMADD231PS Z16, Z14, Z6
 	VFMADD231PS Z16, Z15, Z9
-	VMOVUPS     (DI)(BX*1), Z16
+	VMOVUPS     (CX)(SI*1), Z16
 	VFMADD231PS Z16, Z12, Z1
 	VFMADD231PS Z16, Z13, Z4
 	VFMADD231PS Z16, Z14, Z7
 	VFMADD231PS Z16, Z15, Z10
-	VMOVUPS     (DI)(BX*2), Z16
+	VMOVUPS     (CX)(SI*2), Z16
 	VFMADD231PS Z16, Z12, Z2
 	VFMADD231PS Z16, Z13, Z5
 	VFMADD231PS Z16, Z14, Z8
 	VFMADD231PS Z16, Z15, Z11
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
 	JMP         r4c3_last
 
 r4c3_rest:
-	ADDQ        $0x10, R9
+	ADDQ        $0x10, DI
 	JZ          r4c3_sum
-	MOVQ        $-1, R10
-	BZHIQ       R9, R10, R10
-	KMOVW       R10, K1
-	VMOVUPS.Z   (SI), K1, Z12
-	VMOVUPS.Z   (SI)(DX*1), K1, Z13
-	VMOVUPS.Z   (SI)(DX*2), K1, Z14
-	VMOVUPS.Z   (SI)(R8*1), K1, Z15
-	VMOVUPS.Z   (DI), K1, Z16
+	MOVQ        $-1, R8
+	BZHIQ       DI, R8, R8
+	KMOVW       R8, K1
+	VMOVUPS.Z   (AX), K1, Z12
+	VMOVUPS.Z   (AX)(DX*1), K1, Z13
+	VMOVUPS.Z   (AX)(DX*2), K1, Z14
+	VMOVUPS.Z   (AX)(BX*1), K1, Z15
+	VMOVUPS.Z   (CX), K1, Z16
 	VFMADD231PS Z16, Z12, Z0
 	VFMADD231PS Z16, Z13, Z3
 	VFMADD231PS Z16, Z14, Z6
 	VFMADD231PS Z16, Z15, Z9
-	VMOVUPS.Z   (DI)(BX*1), K1, Z16
+	VMOVUPS.Z   (CX)(SI*1), K1, Z16
 	VFMADD231PS Z16, Z12, Z1
 	VFMADD231PS Z16, Z13, Z4
 	VFMADD231PS Z16, Z14, Z7
 	VFMADD231PS Z16, Z15, Z10
-	VMOVUPS.Z   (DI)(BX*2), K1, Z16
+	VMOVUPS.Z   (CX)(SI*2), K1, Z16
 	VFMADD231PS Z16, Z12, Z2
 	VFMADD231PS Z16, Z13, Z5
 	VFMADD231PS Z16, Z14, Z8
 	VFMADD231PS Z16, Z15, Z11
 
 r4c3_sum:
-	MOVQ          strideC+80(FP), DI
-	VBROADCASTSS  alpha+64(FP), X12
-	VBROADCASTSS  beta+68(FP), X13
-	MOVL          beta+68(FP), SI
-	ADDL          SI, SI
+	MOVQ          strideC+96(FP), CX
+	MOVQ          c+88(FP), DX
+	VBROADCASTSS  alpha+80(FP), X12
+	VBROADCASTSS  beta+84(FP), X13
+	MOVL          beta+84(FP), AX
+	ADDL          AX, AX
 	VEXTRACTF64X4 $0x01, Z0, Y14
 	VADDPS        Y14, Y0, Y0
 	VEXTRACTF64X4 $0x01, Z1, Y14
@@ -35831,17 +36954,17 @@ r4c3_sum:
 	VEXTRACTF32X4 $0x01, Y14, X15
 	VADDPS        X15, X14, X14
 	VMULPS        X12, X14, X14
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r4c3_write00
-	VMOVSD        (CX), X15
-	VMOVSS        8(CX), X16
+	VMOVSD        (DX), X15
+	VMOVSS        8(DX), X16
 	VMOVLHPS      X16, X15, X15
 	VFMADD231PS   X15, X13, X14
 
 r4c3_write00:
-	VMOVLPS       X14, (CX)
-	VEXTRACTPS    $0x02, X14, 8(CX)
-	ADDQ          DI, CX
+	VMOVLPS       X14, (DX)
+	VEXTRACTPS    $0x02, X14, 8(DX)
+	ADDQ          CX, DX
 	VUNPCKLPS     Y4, Y3, Y16
 	VUNPCKHPS     Y4, Y3, Y15
 	VADDPS        Y15, Y16, Y14
@@ -35854,17 +36977,17 @@ r4c3_write00:
 	VEXTRACTF32X4 $0x01, Y14, X15
 	VADDPS        X15, X14, X14
 	VMULPS        X12, X14, X14
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r4c3_write10
-	VMOVSD        (CX), X15
-	VMOVSS        8(CX), X16
+	VMOVSD        (DX), X15
+	VMOVSS        8(DX), X16
 	VMOVLHPS      X16, X15, X15
 	VFMADD231PS   X15, X13, X14
 
 r4c3_write10:
-	VMOVLPS       X14, (CX)
-	VEXTRACTPS    $0x02, X14, 8(CX)
-	ADDQ          DI, CX
+	VMOVLPS       X14, (DX)
+	VEXTRACTPS    $0x02, X14, 8(DX)
+	ADDQ          CX, DX
 	VUNPCKLPS     Y7, Y6, Y16
 	VUNPCKHPS     Y7, Y6, Y15
 	VADDPS        Y15, Y16, Y14
@@ -35877,17 +37000,17 @@ r4c3_write10:
 	VEXTRACTF32X4 $0x01, Y14, X15
 	VADDPS        X15, X14, X14
 	VMULPS        X12, X14, X14
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r4c3_write20
-	VMOVSD        (CX), X15
-	VMOVSS        8(CX), X16
+	VMOVSD        (DX), X15
+	VMOVSS        8(DX), X16
 	VMOVLHPS      X16, X15, X15
 	VFMADD231PS   X15, X13, X14
 
 r4c3_write20:
-	VMOVLPS       X14, (CX)
-	VEXTRACTPS    $0x02, X14, 8(CX)
-	ADDQ          DI, CX
+	VMOVLPS       X14, (DX)
+	VEXTRACTPS    $0x02, X14, 8(DX)
+	ADDQ          CX, DX
 	VUNPCKLPS     Y10, Y9, Y16
 	VUNPCKHPS     Y10, Y9, Y15
 	VADDPS        Y15, Y16, Y14
@@ -35900,37 +37023,36 @@ r4c3_write20:
 	VEXTRACTF32X4 $0x01, Y14, X15
 	VADDPS        X15, X14, X14
 	VMULPS        X12, X14, X14
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r4c3_write30
-	VMOVSD        (CX), X12
-	VMOVSS        8(CX), X15
+	VMOVSD        (DX), X12
+	VMOVSS        8(DX), X15
 	VMOVLHPS      X15, X12, X12
 	VFMADD231PS   X12, X13, X14
 
 r4c3_write30:
-	VMOVLPS    X14, (CX)
-	VEXTRACTPS $0x02, X14, 8(CX)
-	ADDQ       DI, CX
-	ADDQ       DX, AX
-	ADDQ       DX, AX
-	ADDQ       DX, AX
-	ADDQ       DX, AX
+	VMOVLPS    X14, (DX)
+	VEXTRACTPS $0x02, X14, 8(DX)
+	ADDQ       CX, DX
+	MOVQ       nextA+48(FP), AX
+	ADDQ       AX, a+32(FP)
+	MOVQ       nextB+72(FP), AX
+	ADDQ       AX, b+56(FP)
+	MOVQ       nextC+104(FP), AX
+	ADDQ       AX, c+88(FP)
 	DECQ       tiles+16(FP)
 	JNZ        r4c3_tile
 	VZEROUPPER
 	RET
 
 r4c4:
-	MOVQ a+32(FP), AX
-	MOVQ c+72(FP), CX
-	MOVQ strideA+40(FP), DX
-	MOVQ strideB+56(FP), BX
-
 r4c4_tile:
-	MOVQ   b+48(FP), DI
-	MOVQ   AX, SI
-	LEAQ   (DX)(DX*2), R8
-	LEAQ   (BX)(BX*2), R9
+	MOVQ   a+32(FP), AX
+	MOVQ   b+56(FP), CX
+	MOVQ   strideA+40(FP), DX
+	LEAQ   (DX)(DX*2), BX
+	MOVQ   strideB+64(FP), SI
+	LEAQ   (SI)(SI*2), DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -35947,134 +37069,135 @@ r4c4_tile:
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
-	MOVQ   k+24(FP), R10
+	MOVQ   k+24(FP), R8
 
 r4c4_two:
-	SUBQ        $0x20, R10
+	SUBQ        $0x20, R8
 	JL          r4c4_one
-	VMOVUPS     (SI), Z16
-	VMOVUPS     (SI)(DX*1), Z17
-	VMOVUPS     (SI)(DX*2), Z18
-	VMOVUPS     (SI)(R8*1), Z19
-	VMOVUPS     (DI), Z20
+	VMOVUPS     (AX), Z16
+	VMOVUPS     (AX)(DX*1), Z17
+	VMOVUPS     (AX)(DX*2), Z18
+	VMOVUPS     (AX)(BX*1), Z19
+	VMOVUPS     (CX), Z20
 	VFMADD231PS Z20, Z16, Z0
 	VFMADD231PS Z20, Z17, Z4
 	VFMADD231PS Z20, Z18, Z8
 	VFMADD231PS Z20, Z19, Z12
-	VMOVUPS     (DI)(BX*1), Z20
+	VMOVUPS     (CX)(SI*1), Z20
 	VFMADD231PS Z20, Z16, Z1
 	VFMADD231PS Z20, Z17, Z5
 	VFMADD231PS Z20, Z18, Z9
 	VFMADD231PS Z20, Z19, Z13
-	VMOVUPS     (DI)(BX*2), Z20
+	VMOVUPS     (CX)(SI*2), Z20
 	VFMADD231PS Z20, Z16, Z2
 	VFMADD231PS Z20, Z17, Z6
 	VFMADD231PS Z20, Z18, Z10
 	VFMADD231PS Z20, Z19, Z14
-	VMOVUPS     (DI)(R9*1), Z20
+	VMOVUPS     (CX)(DI*1), Z20
 	VFMADD231PS Z20, Z16, Z3
 	VFMADD231PS Z20, Z17, Z7
 	VFMADD231PS Z20, Z18, Z11
 	VFMADD231PS Z20, Z19, Z15
-	VMOVUPS     64(SI), Z16
-	VMOVUPS     64(SI)(DX*1), Z17
-	VMOVUPS     64(SI)(DX*2), Z18
-	VMOVUPS     64(SI)(R8*1), Z19
-	VMOVUPS     64(DI), Z20
+	VMOVUPS     64(AX), Z16
+	VMOVUPS     64(AX)(DX*1), Z17
+	VMOVUPS     64(AX)(DX*2), Z18
+	VMOVUPS     64(AX)(BX*1), Z19
+	VMOVUPS     64(CX), Z20
 	VFMADD231PS Z20, Z16, Z0
 	VFMADD231PS Z20, Z17, Z4
 	VFMADD231PS Z20, Z18, Z8
 	VFMADD231PS Z20, Z19, Z12
-	VMOVUPS     64(DI)(BX*1), Z20
+	VMOVUPS     64(CX)(SI*1), Z20
 	VFMADD231PS Z20, Z16, Z1
 	VFMADD231PS Z20, Z17, Z5
 	VFMADD231PS Z20, Z18, Z9
 	VFMADD231PS Z20, Z19, Z13
-	VMOVUPS     64(DI)(BX*2), Z20
+	VMOVUPS     64(CX)(SI*2), Z20
 	VFMADD231PS Z20, Z16, Z2
 	VFMADD231PS Z20, Z17, Z6
 	VFMADD231PS Z20, Z18, Z10
 	VFMADD231PS Z20, Z19, Z14
-	VMOVUPS     64(DI)(R9*1), Z20
+	VMOVUPS     64(CX)(DI*1), Z20
 	VFMADD231PS Z20, Z16, Z3
 	VFMADD231PS Z20, Z17, Z7
 	VFMADD231PS Z20, Z18, Z11
 	VFMADD231PS Z20, Z19, Z15
-	ADDQ        $0x00000080, SI
-	ADDQ        $0x00000080, DI
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
 	JMP         r4c4_two
 
 r4c4_one:
-	ADDQ $0x20, R10
+	ADDQ $0x20, R8
 
 r4c4_last:
-	SUBQ        $0x10, R10
+	SUBQ        $0x10, R8
 	JL          r4c4_rest
-	VMOVUPS     (SI), Z16
-	VMOVUPS     (SI)(DX*1), Z17
-	VMOVUPS     (SI)(DX*2), Z18
-	VMOVUPS     (SI)(R8*1), Z19
-	VMOVUPS     (DI), Z20
+	VMOVUPS     (AX), Z16
+	VMOVUPS     (AX)(DX*1), Z17
+	VMOVUPS     (AX)(DX*2), Z18
+	VMOVUPS     (AX)(BX*1), Z19
+	VMOVUPS     (CX), Z20
 	VFMADD231PS Z20, Z16, Z0
 	VFMADD231PS Z20, Z17, Z4
 	VFMADD231PS Z20, Z18, Z8
 	VFMADD231PS Z20, Z19, Z12
-	VMOVUPS     (DI)(BX*1), Z20
+	VMOVUPS     (CX)(SI*1), Z20
 	VFMADD231PS Z20, Z16, Z1
 	VFMADD231PS Z20, Z17, Z5
 	VFMADD231PS Z20, Z18, Z9
 	VFMADD231PS Z20, Z19, Z13
-	VMOVUPS     (DI)(BX*2), Z20
+	VMOVUPS     (CX)(SI*2), Z20
 	VFMADD231PS Z20, Z16, Z2
 	VFMADD231PS Z20, Z17, Z6
 	VFMADD231PS Z20, Z18, Z10
 	VFMADD231PS Z20, Z19, Z14
-	VMOVUPS     (DI)(R9*1), Z20
+	VMOVUPS     (CX)(DI*1), Z20
 	VFMADD231PS Z20, Z16, Z3
 	VFMADD231PS Z20, Z17, Z7
 	VFMADD231PS Z20, Z18, Z11
 	VFMADD231PS Z20, Z19, Z15
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
 	JMP         r4c4_last
 
 r4c4_rest:
-	ADDQ        $0x10, R10
+	ADDQ        $0x10, R8
 	JZ          r4c4_sum
-	MOVQ        $-1, R11
-	BZHIQ       R10, R11, R11
-	KMOVW       R11, K1
-	VMOVUPS.Z   (SI), K1, Z16
-	VMOVUPS.Z   (SI)(DX*1), K1, Z17
-	VMOVUPS.Z   (SI)(DX*2), K1, Z18
-	VMOVUPS.Z   (SI)(R8*1), K1, Z19
-	VMOVUPS.Z   (DI), K1, Z20
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVW       R9, K1
+	VMOVUPS.Z   (AX), K1, Z16
+	VMOVUPS.Z   (AX)(DX*1), K1, Z17
+	VMOVUPS.Z   (AX)(DX*2), K1, Z18
+	VMOVUPS.Z   (AX)(BX*1), K1, Z19
+	VMOVUPS.Z   (CX), K1, Z20
 	VFMADD231PS Z20, Z16, Z0
 	VFMADD231PS Z20, Z17, Z4
 	VFMADD231PS Z20, Z18, Z8
 	VFMADD231PS Z20, Z19, Z12
-	VMOVUPS.Z   (DI)(BX*1), K1, Z20
+	VMOVUPS.Z   (CX)(SI*1), K1, Z20
 	VFMADD231PS Z20, Z16, Z1
 	VFMADD231PS Z20, Z17, Z5
 	VFMADD231PS Z20, Z18, Z9
 	VFMADD231PS Z20, Z19, Z13
-	VMOVUPS.Z   (DI)(BX*2), K1, Z20
+	VMOVUPS.Z   (CX)(SI*2), K1, Z20
 	VFMADD231PS Z20, Z16, Z2
 	VFMADD231PS Z20, Z17, Z6
 	VFMADD231PS Z20, Z18, Z10
 	VFMADD231PS Z20, Z19, Z14
-	VMOVUPS.Z   (DI)(R9*1), K1, Z20
+	VMOVUPS.Z   (CX)(DI*1), K1, Z20
 	VFMADD231PS Z20, Z16, Z3
 	VFMADD231PS Z20, Z17, Z7
 	VFMADD231PS Z20, Z18, Z11
 	VFMADD231PS Z20, Z19, Z15
 
 r4c4_sum:
-	MOVQ          strideC+80(FP), DI
-	VBROADCASTSS  alpha+64(FP), X16
-	VBROADCASTSS  beta+68(FP), X17
-	MOVL          beta+68(FP), SI
-	ADDL          SI, SI
+	MOVQ          strideC+96(FP), CX
+	MOVQ          c+88(FP), DX
+	VBROADCASTSS  alpha+80(FP), X16
+	VBROADCASTSS  beta+84(FP), X17
+	MOVL          beta+84(FP), AX
+	ADDL          AX, AX
 	VEXTRACTF64X4 $0x01, Z0, Y18
 	VADDPS        Y18, Y0, Y0
 	VEXTRACTF64X4 $0x01, Z1, Y18
@@ -36119,14 +37242,14 @@ r4c4_sum:
 	VEXTRACTF32X4 $0x01, Y18, X19
 	VADDPS        X19, X18, X18
 	VMULPS        X16, X18, X18
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r4c4_write00
-	VMOVUPS       (CX), X19
+	VMOVUPS       (DX), X19
 	VFMADD231PS   X19, X17, X18
 
 r4c4_write00:
-	VMOVUPS       X18, (CX)
-	ADDQ          DI, CX
+	VMOVUPS       X18, (DX)
+	ADDQ          CX, DX
 	VUNPCKLPS     Y5, Y4, Y20
 	VUNPCKHPS     Y5, Y4, Y19
 	VADDPS        Y19, Y20, Y18
@@ -36139,14 +37262,14 @@ r4c4_write00:
 	VEXTRACTF32X4 $0x01, Y18, X19
 	VADDPS        X19, X18, X18
 	VMULPS        X16, X18, X18
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r4c4_write10
-	VMOVUPS       (CX), X19
+	VMOVUPS       (DX), X19
 	VFMADD231PS   X19, X17, X18
 
 r4c4_write10:
-	VMOVUPS       X18, (CX)
-	ADDQ          DI, CX
+	VMOVUPS       X18, (DX)
+	ADDQ          CX, DX
 	VUNPCKLPS     Y9, Y8, Y20
 	VUNPCKHPS     Y9, Y8, Y19
 	VADDPS        Y19, Y20, Y18
@@ -36159,14 +37282,14 @@ r4c4_write10:
 	VEXTRACTF32X4 $0x01, Y18, X19
 	VADDPS        X19, X18, X18
 	VMULPS        X16, X18, X18
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r4c4_write20
-	VMOVUPS       (CX), X19
+	VMOVUPS       (DX), X19
 	VFMADD231PS   X19, X17, X18
 
 r4c4_write20:
-	VMOVUPS       X18, (CX)
-	ADDQ          DI, CX
+	VMOVUPS       X18, (DX)
+	ADDQ          CX, DX
 	VUNPCKLPS     Y13, Y12, Y20
 	VUNPCKHPS     Y13, Y12, Y19
 	VADDPS        Y19, Y20, Y18
@@ -36179,34 +37302,33 @@ r4c4_write20:
 	VEXTRACTF32X4 $0x01, Y18, X19
 	VADDPS        X19, X18, X18
 	VMULPS        X16, X18, X18
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r4c4_write30
-	VMOVUPS       (CX), X16
+	VMOVUPS       (DX), X16
 	VFMADD231PS   X16, X17, X18
 
 r4c4_write30:
-	VMOVUPS X18, (CX)
-	ADDQ    DI, CX
-	ADDQ    DX, AX
-	ADDQ    DX, AX
-	ADDQ    DX, AX
-	ADDQ    DX, AX
+	VMOVUPS X18, (DX)
+	ADDQ    CX, DX
+	MOVQ    nextA+48(FP), AX
+	ADDQ    AX, a+32(FP)
+	MOVQ    nextB+72(FP), AX
+	ADDQ    AX, b+56(FP)
+	MOVQ    nextC+104(FP), AX
+	ADDQ    AX, c+88(FP)
 	DECQ    tiles+16(FP)
 	JNZ     r4c4_tile
 	VZEROUPPER
 	RET
 
 r4c5:
-	MOVQ a+32(FP), AX
-	MOVQ c+72(FP), CX
-	MOVQ strideA+40(FP), DX
-	MOVQ strideB+56(FP), BX
-
 r4c5_tile:
-	MOVQ   b+48(FP), DI
-	MOVQ   AX, SI
-	LEAQ   (DX)(DX*2), R8
-	LEAQ   (BX)(BX*2), R9
+	MOVQ   a+32(FP), AX
+	MOVQ   b+56(FP), CX
+	MOVQ   strideA+40(FP), DX
+	LEAQ   (DX)(DX*2), BX
+	MOVQ   strideB+64(FP), SI
+	LEAQ   (SI)(SI*2), DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -36227,154 +37349,155 @@ r4c5_tile:
 	VPXORD Z17, Z17, Z17
 	VPXORD Z18, Z18, Z18
 	VPXORD Z19, Z19, Z19
-	MOVQ   k+24(FP), R10
+	MOVQ   k+24(FP), R8
 
 r4c5_two:
-	SUBQ        $0x20, R10
+	SUBQ        $0x20, R8
 	JL          r4c5_one
-	VMOVUPS     (SI), Z20
-	VMOVUPS     (SI)(DX*1), Z21
-	VMOVUPS     (SI)(DX*2), Z22
-	VMOVUPS     (SI)(R8*1), Z23
-	VMOVUPS     (DI), Z24
+	VMOVUPS     (AX), Z20
+	VMOVUPS     (AX)(DX*1), Z21
+	VMOVUPS     (AX)(DX*2), Z22
+	VMOVUPS     (AX)(BX*1), Z23
+	VMOVUPS     (CX), Z24
 	VFMADD231PS Z24, Z20, Z0
 	VFMADD231PS Z24, Z21, Z5
 	VFMADD231PS Z24, Z22, Z10
 	VFMADD231PS Z24, Z23, Z15
-	VMOVUPS     (DI)(BX*1), Z24
+	VMOVUPS     (CX)(SI*1), Z24
 	VFMADD231PS Z24, Z20, Z1
 	VFMADD231PS Z24, Z21, Z6
 	VFMADD231PS Z24, Z22, Z11
 	VFMADD231PS Z24, Z23, Z16
-	VMOVUPS     (DI)(BX*2), Z24
+	VMOVUPS     (CX)(SI*2), Z24
 	VFMADD231PS Z24, Z20, Z2
 	VFMADD231PS Z24, Z21, Z7
 	VFMADD231PS Z24, Z22, Z12
 	VFMADD231PS Z24, Z23, Z17
-	VMOVUPS     (DI)(R9*1), Z24
+	VMOVUPS     (CX)(DI*1), Z24
 	VFMADD231PS Z24, Z20, Z3
 	VFMADD231PS Z24, Z21, Z8
 	VFMADD231PS Z24, Z22, Z13
 	VFMADD231PS Z24, Z23, Z18
-	VMOVUPS     (DI)(BX*4), Z24
+	VMOVUPS     (CX)(SI*4), Z24
 	VFMADD231PS Z24, Z20, Z4
 	VFMADD231PS Z24, Z21, Z9
 	VFMADD231PS Z24, Z22, Z14
 	VFMADD231PS Z24, Z23, Z19
-	VMOVUPS     64(SI), Z20
-	VMOVUPS     64(SI)(DX*1), Z21
-	VMOVUPS     64(SI)(DX*2), Z22
-	VMOVUPS     64(SI)(R8*1), Z23
-	VMOVUPS     64(DI), Z24
+	VMOVUPS     64(AX), Z20
+	VMOVUPS     64(AX)(DX*1), Z21
+	VMOVUPS     64(AX)(DX*2), Z22
+	VMOVUPS     64(AX)(BX*1), Z23
+	VMOVUPS     64(CX), Z24
 	VFMADD231PS Z24, Z20, Z0
 	VFMADD231PS Z24, Z21, Z5
 	VFMADD231PS Z24, Z22, Z10
 	VFMADD231PS Z24, Z23, Z15
-	VMOVUPS     64(DI)(BX*1), Z24
+	VMOVUPS     64(CX)(SI*1), Z24
 	VFMADD231PS Z24, Z20, Z1
 	VFMADD231PS Z24, Z21, Z6
 	VFMADD231PS Z24, Z22, Z11
 	VFMADD231PS Z24, Z23, Z16
-	VMOVUPS     64(DI)(BX*2), Z24
+	VMOVUPS     64(CX)(SI*2), Z24
 	VFMADD231PS Z24, Z20, Z2
 	VFMADD231PS Z24, Z21, Z7
 	VFMADD231PS Z24, Z22, Z12
 	VFMADD231PS Z24, Z23, Z17
-	VMOVUPS     64(DI)(R9*1), Z24
+	VMOVUPS     64(CX)(DI*1), Z24
 	VFMADD231PS Z24, Z20, Z3
 	VFMADD231PS Z24, Z21, Z8
 	VFMADD231PS Z24, Z22, Z13
 	VFMADD231PS Z24, Z23, Z18
-	VMOVUPS     64(DI)(BX*4), Z24
+	VMOVUPS     64(CX)(SI*4), Z24
 	VFMADD231PS Z24, Z20, Z4
 	VFMADD231PS Z24, Z21, Z9
 	VFMADD231PS Z24, Z22, Z14
 	VFMADD231PS Z24, Z23, Z19
-	ADDQ        $0x00000080, SI
-	ADDQ        $0x00000080, DI
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
 	JMP         r4c5_two
 
 r4c5_one:
-	ADDQ $0x20, R10
+	ADDQ $0x20, R8
 
 r4c5_last:
-	SUBQ        $0x10, R10
+	SUBQ        $0x10, R8
 	JL          r4c5_rest
-	VMOVUPS     (SI), Z20
-	VMOVUPS     (SI)(DX*1), Z21
-	VMOVUPS     (SI)(DX*2), Z22
-	VMOVUPS     (SI)(R8*1), Z23
-	VMOVUPS     (DI), Z24
+	VMOVUPS     (AX), Z20
+	VMOVUPS     (AX)(DX*1), Z21
+	VMOVUPS     (AX)(DX*2), Z22
+	VMOVUPS     (AX)(BX*1), Z23
+	VMOVUPS     (CX), Z24
 	VFMADD231PS Z24, Z20, Z0
 	VFMADD231PS Z24, Z21, Z5
 	VFMADD231PS Z24, Z22, Z10
 	VFMADD231PS Z24, Z23, Z15
-	VMOVUPS     (DI)(BX*1), Z24
+	VMOVUPS     (CX)(SI*1), Z24
 	VFMADD231PS Z24, Z20, Z1
 	VFMADD231PS Z24, Z21, Z6
 	VFMADD231PS Z24, Z22, Z11
 	VFMADD231PS Z24, Z23, Z16
-	VMOVUPS     (DI)(BX*2), Z24
+	VMOVUPS     (CX)(SI*2), Z24
 	VFMADD231PS Z24, Z20, Z2
 	VFMADD231PS Z24, Z21, Z7
 	VFMADD231PS Z24, Z22, Z12
 	VFMADD231PS Z24, Z23, Z17
-	VMOVUPS     (DI)(R9*1), Z24
+	VMOVUPS     (CX)(DI*1), Z24
 	VFMADD231PS Z24, Z20, Z3
 	VFMADD231PS Z24, Z21, Z8
 	VFMADD231PS Z24, Z22, Z13
 	VFMADD231PS Z24, Z23, Z18
-	VMOVUPS     (DI)(BX*4), Z24
+	VMOVUPS     (CX)(SI*4), Z24
 	VFMADD231PS Z24, Z20, Z4
 	VFMADD231PS Z24, Z21, Z9
 	VFMADD231PS Z24, Z22, Z14
 	VFMADD231PS Z24, Z23, Z19
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
 	JMP         r4c5_last
 
 r4c5_rest:
-	ADDQ        $0x10, R10
+	ADDQ        $0x10, R8
 	JZ          r4c5_sum
-	MOVQ        $-1, R11
-	BZHIQ       R10, R11, R11
-	KMOVW       R11, K1
-	VMOVUPS.Z   (SI), K1, Z20
-	VMOVUPS.Z   (SI)(DX*1), K1, Z21
-	VMOVUPS.Z   (SI)(DX*2), K1, Z22
-	VMOVUPS.Z   (SI)(R8*1), K1, Z23
-	VMOVUPS.Z   (DI), K1, Z24
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVW       R9, K1
+	VMOVUPS.Z   (AX), K1, Z20
+	VMOVUPS.Z   (AX)(DX*1), K1, Z21
+	VMOVUPS.Z   (AX)(DX*2), K1, Z22
+	VMOVUPS.Z   (AX)(BX*1), K1, Z23
+	VMOVUPS.Z   (CX), K1, Z24
 	VFMADD231PS Z24, Z20, Z0
 	VFMADD231PS Z24, Z21, Z5
 	VFMADD231PS Z24, Z22, Z10
 	VFMADD231PS Z24, Z23, Z15
-	VMOVUPS.Z   (DI)(BX*1), K1, Z24
+	VMOVUPS.Z   (CX)(SI*1), K1, Z24
 	VFMADD231PS Z24, Z20, Z1
 	VFMADD231PS Z24, Z21, Z6
 	VFMADD231PS Z24, Z22, Z11
 	VFMADD231PS Z24, Z23, Z16
-	VMOVUPS.Z   (DI)(BX*2), K1, Z24
+	VMOVUPS.Z   (CX)(SI*2), K1, Z24
 	VFMADD231PS Z24, Z20, Z2
 	VFMADD231PS Z24, Z21, Z7
 	VFMADD231PS Z24, Z22, Z12
 	VFMADD231PS Z24, Z23, Z17
-	VMOVUPS.Z   (DI)(R9*1), K1, Z24
+	VMOVUPS.Z   (CX)(DI*1), K1, Z24
 	VFMADD231PS Z24, Z20, Z3
 	VFMADD231PS Z24, Z21, Z8
 	VFMADD231PS Z24, Z22, Z13
 	VFMADD231PS Z24, Z23, Z18
-	VMOVUPS.Z   (DI)(BX*4), K1, Z24
+	VMOVUPS.Z   (CX)(SI*4), K1, Z24
 	VFMADD231PS Z24, Z20, Z4
 	VFMADD231PS Z24, Z21, Z9
 	VFMADD231PS Z24, Z22, Z14
 	VFMADD231PS Z24, Z23, Z19
 
 r4c5_sum:
-	MOVQ          strideC+80(FP), DI
-	VBROADCASTSS  alpha+64(FP), X20
-	VBROADCASTSS  beta+68(FP), X21
-	MOVL          beta+68(FP), SI
-	ADDL          SI, SI
+	MOVQ          strideC+96(FP), CX
+	MOVQ          c+88(FP), DX
+	VBROADCASTSS  alpha+80(FP), X20
+	VBROADCASTSS  beta+84(FP), X21
+	MOVL          beta+84(FP), AX
+	ADDL          AX, AX
 	VEXTRACTF64X4 $0x01, Z0, Y22
 	VADDPS        Y22, Y0, Y0
 	VEXTRACTF64X4 $0x01, Z1, Y22
@@ -36415,7 +37538,7 @@ r4c5_sum:
 	VADDPS        Y22, Y18, Y18
 	VEXTRACTF64X4 $0x01, Z19, Y22
 	VADDPS        Y22, Y19, Y19
-	LEAQ          (DI)(DI*2), R8
+	LEAQ          (CX)(CX*2), BX
 	VUNPCKLPS     Y9, Y4, Y24
 	VUNPCKHPS     Y9, Y4, Y23
 	VADDPS        Y23, Y24, Y22
@@ -36428,19 +37551,19 @@ r4c5_sum:
 	VEXTRACTF32X4 $0x01, Y22, X23
 	VADDPS        X23, X22, X22
 	VMULPS        X20, X22, X22
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r4c5_column
-	VMOVSS        16(CX), X23
-	VINSERTPS     $0x10, 16(CX)(DI*1), X23, X23
-	VINSERTPS     $0x20, 16(CX)(DI*2), X23, X23
-	VINSERTPS     $0x30, 16(CX)(R8*1), X23, X23
+	VMOVSS        16(DX), X23
+	VINSERTPS     $0x10, 16(DX)(CX*1), X23, X23
+	VINSERTPS     $0x20, 16(DX)(CX*2), X23, X23
+	VINSERTPS     $0x30, 16(DX)(BX*1), X23, X23
 	VFMADD231PS   X23, X21, X22
 
 r4c5_column:
-	VMOVSS        X22, 16(CX)
-	VEXTRACTPS    $0x01, X22, 16(CX)(DI*1)
-	VEXTRACTPS    $0x02, X22, 16(CX)(DI*2)
-	VEXTRACTPS    $0x03, X22, 16(CX)(R8*1)
+	VMOVSS        X22, 16(DX)
+	VEXTRACTPS    $0x01, X22, 16(DX)(CX*1)
+	VEXTRACTPS    $0x02, X22, 16(DX)(CX*2)
+	VEXTRACTPS    $0x03, X22, 16(DX)(BX*1)
 	VUNPCKLPS     Y1, Y0, Y24
 	VUNPCKHPS     Y1, Y0, Y23
 	VADDPS        Y23, Y24, Y22
@@ -36453,14 +37576,14 @@ r4c5_column:
 	VEXTRACTF32X4 $0x01, Y22, X23
 	VADDPS        X23, X22, X22
 	VMULPS        X20, X22, X22
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r4c5_write00
-	VMOVUPS       (CX), X23
+	VMOVUPS       (DX), X23
 	VFMADD231PS   X23, X21, X22
 
 r4c5_write00:
-	VMOVUPS       X22, (CX)
-	ADDQ          DI, CX
+	VMOVUPS       X22, (DX)
+	ADDQ          CX, DX
 	VUNPCKLPS     Y6, Y5, Y24
 	VUNPCKHPS     Y6, Y5, Y23
 	VADDPS        Y23, Y24, Y22
@@ -36473,14 +37596,14 @@ r4c5_write00:
 	VEXTRACTF32X4 $0x01, Y22, X23
 	VADDPS        X23, X22, X22
 	VMULPS        X20, X22, X22
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r4c5_write10
-	VMOVUPS       (CX), X23
+	VMOVUPS       (DX), X23
 	VFMADD231PS   X23, X21, X22
 
 r4c5_write10:
-	VMOVUPS       X22, (CX)
-	ADDQ          DI, CX
+	VMOVUPS       X22, (DX)
+	ADDQ          CX, DX
 	VUNPCKLPS     Y11, Y10, Y24
 	VUNPCKHPS     Y11, Y10, Y23
 	VADDPS        Y23, Y24, Y22
@@ -36493,14 +37616,14 @@ r4c5_write10:
 	VEXTRACTF32X4 $0x01, Y22, X23
 	VADDPS        X23, X22, X22
 	VMULPS        X20, X22, X22
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r4c5_write20
-	VMOVUPS       (CX), X23
+	VMOVUPS       (DX), X23
 	VFMADD231PS   X23, X21, X22
 
 r4c5_write20:
-	VMOVUPS       X22, (CX)
-	ADDQ          DI, CX
+	VMOVUPS       X22, (DX)
+	ADDQ          CX, DX
 	VUNPCKLPS     Y16, Y15, Y24
 	VUNPCKHPS     Y16, Y15, Y23
 	VADDPS        Y23, Y24, Y22
@@ -36513,18 +37636,20 @@ r4c5_write20:
 	VEXTRACTF32X4 $0x01, Y22, X23
 	VADDPS        X23, X22, X22
 	VMULPS        X20, X22, X22
-	TESTL         SI, SI
+	TESTL         AX, AX
 	JZ            r4c5_write30
-	VMOVUPS       (CX), X20
+	VMOVUPS       (DX), X20
 	VFMADD231PS   X20, X21, X22
 
 r4c5_write30:
-	VMOVUPS X22, (CX)
-	ADDQ    DI, CX
-	ADDQ    DX, AX
-	ADDQ    DX, AX
-	ADDQ    DX, AX
-	ADDQ    DX, AX
+	VMOVUPS X22, (DX)
+	ADDQ    CX, DX
+	MOVQ    nextA+48(FP), AX
+	ADDQ    AX, a+32(FP)
+	MOVQ    nextB+72(FP), AX
+	ADDQ    AX, b+56(FP)
+	MOVQ    nextC+104(FP), AX
+	ADDQ    AX, c+88(FP)
 	DECQ    tiles+16(FP)
 	JNZ     r4c5_tile
 	VZEROUPPER

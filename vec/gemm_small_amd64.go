@@ -30,11 +30,14 @@ func dots(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int
 	for s := range stretches {
 		p := part(s, stretches, k)
 		kb := part(s+1, stretches, k) - p
-		block := max(dotBlock/kb, small)
+		block, height := max(dotBlock/kb, small), dotRowsMax
+		if n <= dotColumns() {
+			height = max(dotBlock/kb, dotRowsMax)
+		}
 		for j := 0; j < n; j += block {
 			cols := min(block, n-j)
-			for i := 0; i < m; i += dotRowsMax {
-				rows := min(dotRowsMax, m-i)
+			for i := 0; i < m; i += height {
+				rows := min(height, m-i)
 				dotGroups(rows, cols, kb, a[i*lda+p:], lda, b[j*ldb+p:], ldb, alpha, beta, c[i*ldc+j:], ldc)
 			}
 		}
@@ -42,11 +45,19 @@ func dots(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int
 	}
 }
 
-// dotGroups computes at most dotRowsMax rows, by groups of columns as even as can be.
+// dotGroups computes some rows, by groups of columns as even as can be.
 func dotGroups(rows, n, k int, a []float32, lda int, b []float32, ldb int, alpha, beta float32, c []float32, ldc int) {
 	groups := panelsOf(n, dotColumns())
 	low := n / groups
 	higher := n - low*groups
+	if rows <= dotHeight() {
+		if higher > 0 {
+			dotTiles(rows, low+1, higher, k, &a[0], 4*lda, 0, &b[0], 4*ldb, 4*(low+1)*ldb, alpha, beta, &c[0], 4*ldc, 4*(low+1))
+		}
+		j := higher * (low + 1)
+		dotTiles(rows, low, groups-higher, k, &a[0], 4*lda, 0, &b[j*ldb], 4*ldb, 4*low*ldb, alpha, beta, &c[j], 4*ldc, 4*low)
+		return
+	}
 	for g, j := 0, 0; g < groups; g++ {
 		cols := low
 		if g < higher {
@@ -65,28 +76,31 @@ func dotColumns() int {
 	return 3
 }
 
-// dotRows computes at most dotRowsMax rows of at most dotColumns columns.
-func dotRows(rows, cols, k int, a []float32, lda int, b []float32, ldb int, alpha, beta float32, c []float32, ldc int) {
-	height := 2
+// dotHeight returns the most rows.
+func dotHeight() int {
 	if active() == levelAVX512 {
-		height = 4
+		return 4
 	}
+	return 2
+}
+
+// dotRows computes some rows of at most dotColumns columns.
+func dotRows(rows, cols, k int, a []float32, lda int, b []float32, ldb int, alpha, beta float32, c []float32, ldc int) {
+	height := dotHeight()
 	tiles := rows / height
-	if tiles > 0 {
-		dotTiles(height, cols, tiles, k, &a[0], 4*lda, &b[0], 4*ldb, alpha, beta, &c[0], 4*ldc)
-	}
+	dotTiles(height, cols, tiles, k, &a[0], 4*lda, 4*height*lda, &b[0], 4*ldb, 0, alpha, beta, &c[0], 4*ldc, 4*height*ldc)
 	if rest := rows % height; rest > 0 {
 		top := tiles * height
-		dotTiles(rest, cols, 1, k, &a[top*lda], 4*lda, &b[0], 4*ldb, alpha, beta, &c[top*ldc], 4*ldc)
+		dotTiles(rest, cols, 1, k, &a[top*lda], 4*lda, 0, &b[0], 4*ldb, 0, alpha, beta, &c[top*ldc], 4*ldc, 0)
 	}
 }
 
 // dotTiles takes the kernel of the set in use.
-func dotTiles(rows, cols, tiles, k int, a *float32, strideA int, b *float32, strideB int, alpha, beta float32, c *float32, strideC int) {
+func dotTiles(rows, cols, tiles, k int, a *float32, strideA, nextA int, b *float32, strideB, nextB int, alpha, beta float32, c *float32, strideC, nextC int) {
 	if active() == levelAVX512 {
-		dotsAVX512(rows, cols, tiles, k, a, strideA, b, strideB, alpha, beta, c, strideC)
+		dotsAVX512(rows, cols, tiles, k, a, strideA, nextA, b, strideB, nextB, alpha, beta, c, strideC, nextC)
 	} else {
-		dotsAVX2(rows, cols, tiles, k, a, strideA, b, strideB, alpha, beta, c, strideC)
+		dotsAVX2(rows, cols, tiles, k, a, strideA, nextA, b, strideB, nextB, alpha, beta, c, strideC, nextC)
 	}
 }
 

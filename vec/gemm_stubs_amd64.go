@@ -4,80 +4,82 @@
 
 package vec
 
-// tile16AVX2 adds to tiles of height rows, up to 6, and cols columns of c, one tile below another;
+// tile16AVX2 adds to tiles of height rows, up to 6, and cols columns of c;
 // a's rows are neighbours, stepA from step to step.
-// nextA is from tile to tile. Steps and strides are in bytes.
+// nextA, nextB and nextC are from tile to tile. Steps and strides are in bytes.
 //
 //go:noescape
-func tile16AVX2(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+func tile16AVX2(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, nextB int, alpha float32, beta float32, c *float32, strideC int, nextC int, cols int)
 
-// tile8AVX512 adds to tiles of height rows, up to 12, and cols columns of c, one tile below another;
+// tile8AVX512 adds to tiles of height rows, up to 12, and cols columns of c;
 // a's rows are neighbours, stepA from step to step.
-// nextA is from tile to tile. Steps and strides are in bytes.
+// nextA, nextB and nextC are from tile to tile. Steps and strides are in bytes.
 //
 //go:noescape
-func tile8AVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+func tile8AVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, nextB int, alpha float32, beta float32, c *float32, strideC int, nextC int, cols int)
 
-// tile8RowsAVX512 adds to tiles of height rows, up to 12, and cols columns of c, one tile below another;
+// tile8RowsAVX512 adds to tiles of height rows, up to 12, and cols columns of c;
 // a is row-major, stepA from row to row.
-// nextA is from tile to tile. Steps and strides are in bytes.
+// nextA, nextB and nextC are from tile to tile. Steps and strides are in bytes.
 //
 //go:noescape
-func tile8RowsAVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+func tile8RowsAVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, nextB int, alpha float32, beta float32, c *float32, strideC int, nextC int, cols int)
 
-// tile16AVX512 adds to tiles of height rows, up to 12, and cols columns of c, one tile below another;
+// tile16AVX512 adds to tiles of height rows, up to 12, and cols columns of c;
 // a's rows are neighbours, stepA from step to step.
-// nextA is from tile to tile. Steps and strides are in bytes.
+// nextA, nextB and nextC are from tile to tile. Steps and strides are in bytes.
 //
 //go:noescape
-func tile16AVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+func tile16AVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, nextB int, alpha float32, beta float32, c *float32, strideC int, nextC int, cols int)
 
-// tile16RowsAVX512 adds to tiles of height rows, up to 12, and cols columns of c, one tile below another;
+// tile16RowsAVX512 adds to tiles of height rows, up to 12, and cols columns of c;
 // a is row-major, stepA from row to row.
-// nextA is from tile to tile. Steps and strides are in bytes.
+// nextA, nextB and nextC are from tile to tile. Steps and strides are in bytes.
 //
 //go:noescape
-func tile16RowsAVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+func tile16RowsAVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, nextB int, alpha float32, beta float32, c *float32, strideC int, nextC int, cols int)
 
-// tile32AVX512 adds to tiles of height rows, up to 12, and cols columns of c, one tile below another;
+// tile32AVX512 adds to tiles of height rows, up to 12, and cols columns of c;
 // a's rows are neighbours, stepA from step to step.
-// nextA is from tile to tile. Steps and strides are in bytes.
+// nextA, nextB and nextC are from tile to tile. Steps and strides are in bytes.
 //
 //go:noescape
-func tile32AVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+func tile32AVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, nextB int, alpha float32, beta float32, c *float32, strideC int, nextC int, cols int)
 
-// tile32RowsAVX512 adds to tiles of height rows, up to 12, and cols columns of c, one tile below another;
+// tile32RowsAVX512 adds to tiles of height rows, up to 12, and cols columns of c;
 // a is row-major, stepA from row to row.
-// nextA is from tile to tile. Steps and strides are in bytes.
+// nextA, nextB and nextC are from tile to tile. Steps and strides are in bytes.
 //
 //go:noescape
-func tile32RowsAVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+func tile32RowsAVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, nextB int, alpha float32, beta float32, c *float32, strideC int, nextC int, cols int)
 
-// tile64AVX512 adds to tiles of height rows, up to 6, and cols columns of c, one tile below another;
+// tile64AVX512 adds to tiles of height rows, up to 6, and cols columns of c;
 // a's rows are neighbours, stepA from step to step.
-// nextA is from tile to tile. Steps and strides are in bytes.
+// nextA, nextB and nextC are from tile to tile. Steps and strides are in bytes.
 //
 //go:noescape
-func tile64AVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+func tile64AVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, nextB int, alpha float32, beta float32, c *float32, strideC int, nextC int, cols int)
 
-// tile64RowsAVX512 adds to tiles of height rows, up to 6, and cols columns of c, one tile below another;
+// tile64RowsAVX512 adds to tiles of height rows, up to 6, and cols columns of c;
 // a is row-major, stepA from row to row.
-// nextA is from tile to tile. Steps and strides are in bytes.
+// nextA, nextB and nextC are from tile to tile. Steps and strides are in bytes.
 //
 //go:noescape
-func tile64RowsAVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+func tile64RowsAVX512(height int, tiles int, k int, a *float32, stepA int, nextA int, b *float32, stepB int, nextB int, alpha float32, beta float32, c *float32, strideC int, nextC int, cols int)
 
-// dotsAVX2 sets tiles of rows, up to 2, times cols, up to 3, elements of c, one tile
-// below another, by inner products of rows of a and rows of b. Strides are in bytes.
+// dotsAVX2 sets tiles of rows, up to 2, times cols, up to 3, elements of c
+// by inner products of rows of a and rows of b.
+// nextA, nextB and nextC are from tile to tile. Steps and strides are in bytes.
 //
 //go:noescape
-func dotsAVX2(rows int, cols int, tiles int, k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
+func dotsAVX2(rows int, cols int, tiles int, k int, a *float32, strideA int, nextA int, b *float32, strideB int, nextB int, alpha float32, beta float32, c *float32, strideC int, nextC int)
 
-// dotsAVX512 sets tiles of rows, up to 4, times cols, up to 5, elements of c, one tile
-// below another, by inner products of rows of a and rows of b. Strides are in bytes.
+// dotsAVX512 sets tiles of rows, up to 4, times cols, up to 5, elements of c
+// by inner products of rows of a and rows of b.
+// nextA, nextB and nextC are from tile to tile. Steps and strides are in bytes.
 //
 //go:noescape
-func dotsAVX512(rows int, cols int, tiles int, k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
+func dotsAVX512(rows int, cols int, tiles int, k int, a *float32, strideA int, nextA int, b *float32, strideB int, nextB int, alpha float32, beta float32, c *float32, strideC int, nextC int)
 
 // dotsAcrossAVX512 sets up to 16 elements of a row of c by inner products of a row of a and columns of b.
 // stepB is in bytes from row to row of b.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -157,12 +158,14 @@ func rowsOfA(height int) reader {
 	}
 }
 
+// tilesDoc explains how a kernel finds the operands of its tiles.
+const tilesDoc = "nextA, nextB and nextC are from tile to tile. Steps and strides are in bytes."
+
 // tileKernel writes the kernel of all tiles of one width, up to a height.
 func tileKernel(set outer, heightMax int, read func(height int) reader, suffix, doc string) {
 	name := fmt.Sprintf("tile%d%s%s", set.vectors()*set.lanes(), suffix, set.name())
-	kernel(name, "func(height, tiles, k int, a *float32, stepA, nextA int, b *float32, stepB int, alpha, beta float32, c *float32, strideC, cols int)",
-		fmt.Sprintf("adds to tiles of height rows, up to %d, and cols columns of c, one tile below another;", heightMax),
-		doc, "nextA is from tile to tile. Steps and strides are in bytes.")
+	kernel(name, "func(height, tiles, k int, a *float32, stepA, nextA int, b *float32, stepB, nextB int, alpha, beta float32, c *float32, strideC, nextC, cols int)",
+		fmt.Sprintf("adds to tiles of height rows, up to %d, and cols columns of c;", heightMax), doc, tilesDoc)
 	height := load64("height")
 	for h := heightMax; h > 1; h-- {
 		CMPQ(height, Imm(uint64(h)))
@@ -185,7 +188,7 @@ func tileKernel(set outer, heightMax int, read func(height int) reader, suffix, 
 }
 
 // tileLoop emits the product of tiles of one height. For each step it loads a row of b, broadcasts each element of a column
-// of a, and adds the products to the tile, which stays in registers. The arguments a, c and tiles are then those of the next
+// of a, and adds the products to the tile, which stays in registers. The arguments a, b, c and tiles are then those of the next
 // tile. A pass of the loop has count steps.
 func tileLoop(prefix string, set outer, height, count int, read func(height int) reader) {
 	Label(prefix + "tile")
@@ -292,14 +295,15 @@ func writeRows(prefix, name string, set outer, acc [][]reg.VecVirtual, c, stride
 
 // nextTile emits the jump to the next tile, or the return after the last.
 func nextTile(prefix string) {
-	next := load64("nextA")
-	ADDQ(next, address("a"))
+	for _, operand := range []string{"a", "b", "c"} {
+		ADDQ(load64("next"+strings.ToUpper(operand)), address(operand))
+	}
 	DECQ(address("tiles"))
 	JNZ(LabelRef(prefix + "tile"))
 	finish()
 }
 
-// eachVector emits what do emits for each vector of a tile and its place in c, and puts the place of the next tile in c.
+// eachVector emits what do emits for each vector of a tile and its place in c.
 func eachVector(set outer, acc [][]reg.VecVirtual, c, stride reg.GPVirtual, do func(v reg.VecVirtual, m Mem, half int)) {
 	row := GP64()
 	MOVQ(c, row)
@@ -309,7 +313,6 @@ func eachVector(set outer, acc [][]reg.VecVirtual, c, stride reg.GPVirtual, do f
 		}
 		ADDQ(stride, row)
 	}
-	MOVQ(row, address("c"))
 }
 
 func (narrow) prepare(reg.GPVirtual)                {}
@@ -447,9 +450,9 @@ func (s dotSet) high(v reg.VecVirtual) reg.VecVirtual {
 }
 
 func dotsKernel(set dotSet) {
-	kernel(set.name, "func(rows, cols, tiles, k int, a *float32, strideA int, b *float32, strideB int, alpha, beta float32, c *float32, strideC int)",
-		fmt.Sprintf("sets tiles of rows, up to %d, times cols, up to %d, elements of c, one tile", set.rows, set.columns),
-		"below another, by inner products of rows of a and rows of b. Strides are in bytes.")
+	kernel(set.name, "func(rows, cols, tiles, k int, a *float32, strideA, nextA int, b *float32, strideB, nextB int, alpha, beta float32, c *float32, strideC, nextC int)",
+		fmt.Sprintf("sets tiles of rows, up to %d, times cols, up to %d, elements of c", set.rows, set.columns),
+		"by inner products of rows of a and rows of b.", tilesDoc)
 	rows, cols := load64("rows"), load64("cols")
 	label := func(r, c int) string { return fmt.Sprintf("r%dc%d", r, c) }
 	for r := set.rows; r > 0; r-- {
@@ -472,23 +475,16 @@ func dotsKernel(set dotSet) {
 
 func dotTiles(set dotSet, name string, rows, cols int) {
 	Label(name)
-	d := dots{dotSet: set, name: name, top: load64("a"), c: load64("c"), strideA: load64("strideA")}
-	strideB := load64("strideB")
 	Label(name + "_tile")
-	a, b := GP64(), load64("b")
-	MOVQ(d.top, a)
-	d.a, d.b = rowsAt(a, d.strideA, rows), rowsAt(b, strideB, cols)
+	d := dots{dotSet: set, name: name}
+	a, b := load64("a"), load64("b")
+	d.a, d.b = rowsAt(a, load64("strideA"), rows), rowsAt(b, load64("strideB"), cols)
 	for range rows {
 		d.acc = append(d.acc, set.zeros(cols))
 	}
 	d.along(a, b)
 	d.write()
-	for range rows {
-		ADDQ(d.strideA, d.top)
-	}
-	DECQ(address("tiles"))
-	JNZ(LabelRef(name + "_tile"))
-	finish()
+	nextTile(name + "_")
 }
 
 // rowsAt returns the places of up to five rows, stride bytes apart.
@@ -505,10 +501,9 @@ func rowsAt(base, stride reg.GPVirtual, n int) []Mem {
 // dots is a tile of inner products.
 type dots struct {
 	dotSet
-	name            string
-	top, strideA, c reg.GPVirtual
-	a, b            []Mem                // where the rows are read
-	acc             [][][]reg.VecVirtual // by row and column: the registers of an accumulator
+	name string
+	a, b []Mem                // where the rows are read
+	acc  [][][]reg.VecVirtual // by row and column: the registers of an accumulator
 }
 
 // multiply adds the products of the elements at disp to register part of each accumulator.
@@ -553,9 +548,9 @@ func (d *dots) along(a, b reg.GPVirtual) {
 	Label(d.name + "_sum")
 }
 
-// write puts the sums in c and moves c below them. A fifth column is summed for all rows at once.
+// write puts the sums in c. A fifth column is summed for all rows at once.
 func (d *dots) write() {
-	alpha, beta, bits, stride := XMM(), XMM(), GP32(), load64("strideC")
+	alpha, beta, bits, stride, c := XMM(), XMM(), GP32(), load64("strideC"), load64("c")
 	VBROADCASTSS(address("alpha"), alpha)
 	VBROADCASTSS(address("beta"), beta)
 	MOVL(address("beta"), bits)
@@ -573,7 +568,7 @@ func (d *dots) write() {
 		for i, row := range acc {
 			column[i] = row[cols]
 		}
-		places := rowsAt(d.c, stride, rows)
+		places := rowsAt(c, stride, rows)
 		for i := range places {
 			places[i] = places[i].Offset(4 * cols)
 		}
@@ -582,9 +577,9 @@ func (d *dots) write() {
 	for i, row := range acc {
 		for j := 0; j < cols; j += 4 {
 			n := min(4, cols-j)
-			writeSums(fmt.Sprintf("%s_write%d%d", d.name, i, j), d.sums(row[j:j+n]), n, memAt(d.c, 4*j), alpha, beta, bits)
+			writeSums(fmt.Sprintf("%s_write%d%d", d.name, i, j), d.sums(row[j:j+n]), n, memAt(c, 4*j), alpha, beta, bits)
 		}
-		ADDQ(stride, d.c)
+		ADDQ(stride, c)
 	}
 }
 
