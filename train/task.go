@@ -74,8 +74,15 @@ func (t *Task) Prefetch(tab Table, first, end bellows.RowID) {
 	t.leave()
 }
 
-// Pull writes the named rows, in the given order, to dst: len(rows) x width values.
+// Pull writes the named rows, in the given order, to dst: len(rows) x width values. It is Await and Gather.
 func (t *Task) Pull(tab Table, rows []bellows.RowID, dst []float32) {
+	t.Await(tab, rows)
+	t.Gather(tab, rows, dst)
+}
+
+// Await waits until the named rows can be gathered. A task that takes memory for rows takes it after Await: tasks that
+// wait need none, and most jobs have more of them than compute at once.
+func (t *Task) Await(tab Table, rows []bellows.RowID) {
 	if len(rows) == 0 {
 		return
 	}
@@ -89,8 +96,10 @@ func (t *Task) Pull(tab Table, rows []bellows.RowID, dst []float32) {
 	t.enter(Ask{AskRead, tab, sorted[0]})
 	t.read(func(fx *client.Effects) bool { return t.runner.client.ReadRows(t.core, tab, sorted, fx) })
 	t.leave()
-	t.core.Gather(tab, rows, dst)
 }
+
+// Gather writes rows that the task has awaited to dst, like Pull, if it has read nothing else of the table since.
+func (t *Task) Gather(tab Table, rows []bellows.RowID, dst []float32) { t.core.Gather(tab, rows, dst) }
 
 // PushRange adds deltas to consecutive rows from first. len(deltas) must be a multiple of the table's width. The deltas
 // are copied. They take effect with the task's commit; the split's own reads see them at once if the table's rule is

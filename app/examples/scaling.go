@@ -12,8 +12,9 @@ import (
 type Scaling struct {
 	Center []float32 // nil: zeros
 	Factor []float32
-	Square []float64 // mean square of each scaled feature
+	Square []float64 // mean square of each scaled feature; nil after DropSquares
 	Bias   float64   // the factor for steps of the bias
+	length float64   // after DropSquares: what Length returns
 }
 
 // The schemes by which features are scaled.
@@ -62,7 +63,7 @@ func Scale(meter *progress.Meter, s Source, dense bool, rows []int32, weights Ro
 
 // Unscaled returns ScaleNone without the mean squares, which need a pass over all rows.
 func Unscaled(features int, dense bool) Scaling {
-	s := Scaling{nil, slices.Repeat([]float32{1}, features), make([]float64, features), 1}
+	s := Scaling{Factor: slices.Repeat([]float32{1}, features), Square: make([]float64, features), Bias: 1}
 	if dense {
 		s.Center = make([]float32, features)
 	}
@@ -144,7 +145,7 @@ func (m *moments) join(o *moments) {
 
 func scaleDense(m *moments, scheme string) Scaling {
 	f := len(m.mean)
-	s := Scaling{make([]float32, f), make([]float32, f), make([]float64, f), 1}
+	s := Scaling{Center: make([]float32, f), Factor: make([]float32, f), Square: make([]float64, f), Bias: 1}
 	for j := range s.Factor {
 		if scheme == ScaleNone {
 			s.Factor[j] = 1
@@ -272,7 +273,7 @@ func (s *spread) variance(rows float64) float64 {
 
 func scaleSparse(m *sparseMoments, scheme string) Scaling {
 	f := len(m.extents)
-	s := Scaling{nil, make([]float32, f), make([]float64, f), 1}
+	s := Scaling{Factor: make([]float32, f), Square: make([]float64, f), Bias: 1}
 	if scheme == ScaleAuto {
 		return scaleRows(m, s)
 	}
@@ -324,9 +325,15 @@ func (s Scaling) Apply(row, dst []float32) {
 
 // Length returns the mean squared length of a scaled row, the bias included.
 func (s Scaling) Length() float64 {
+	if s.Square == nil {
+		return s.length
+	}
 	sum := s.Bias
 	for _, v := range s.Square {
 		sum += v
 	}
 	return sum
 }
+
+// DropSquares frees Square, which takes twice the memory of Factor. Length stays the same.
+func (s *Scaling) DropSquares() { s.length, s.Square = s.Length(), nil }

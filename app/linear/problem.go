@@ -224,6 +224,7 @@ func (p *problem) measure() error {
 	if p.evident() {
 		p.Spectrum = examples.NewSpectrum(p.Scale.Square)
 	}
+	p.Scale.DropSquares()
 	return p.Meter.Err()
 }
 

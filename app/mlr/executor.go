@@ -80,8 +80,26 @@ func (p *problem) takeBuffers() *buffers {
 	return new(buffers)
 }
 
-// giveBuffers takes that memory back.
-func (p *problem) giveBuffers(r *buffers) { p.buffers.Put(r) }
+// giveBuffers gives that memory back.
+func (e *executor) giveBuffers() {
+	e.p.buffers.Put(e.buffers)
+	e.buffers = nil
+}
+
+// await waits for the rows that a task of a unit with rows of its own reads first, before the task takes memory for them.
+func (e *executor) await(t *train.Task, split, at int) {
+	switch {
+	case e.p.full || at == epochs.Opening:
+	case at < e.p.Clocks:
+		rows := e.p.sparseUnits[split*e.p.Clocks+at].rows
+		t.Await(weightsTable, rows)
+		if e.p.momentum {
+			t.Await(velocityTable, rows)
+		}
+	default:
+		t.Await(weightsTable, e.p.scored[split][0].sparse.rows)
+	}
+}
 
 // blockOf returns the loss of a split's held-out rows in the place of its block, among zeros.
 func blockOf(split int, loss float64) []float64 {
@@ -97,10 +115,11 @@ func (e *executor) end() bellows.RowID { return row(e.p.Features + 1) }
 
 // RunTask implements train.Executor.
 func (e *executor) RunTask(t *train.Task) error {
-	e.buffers = e.p.takeBuffers()
-	defer e.p.giveBuffers(e.buffers)
 	at := e.p.Work().Place(t.Clock())
 	split := int(t.Split())
+	e.await(t, split, at)
+	e.buffers = e.p.takeBuffers()
+	defer e.giveBuffers()
 	if at == epochs.Opening {
 		e.begin(t)
 		return nil
@@ -216,9 +235,9 @@ func (e *executor) walkRows(t *train.Task, u *sparseUnit) {
 	args := t.Args()
 	n := len(u.rows) * e.width
 	w, m, local := examples.Reserve(&e.w, n), examples.Reserve(&e.m, n), examples.Reserve(&e.local, n)
-	t.Pull(weightsTable, u.rows, w)
+	t.Gather(weightsTable, u.rows, w)
 	if e.p.momentum {
-		t.Pull(velocityTable, u.rows, m)
+		t.Gather(velocityTable, u.rows, m)
 	} else {
 		clear(m)
 	}
@@ -277,7 +296,7 @@ func (e *executor) gradientFull(t *train.Task, u tableUnit) {
 func (e *executor) gradientRows(t *train.Task, u *sparseUnit) {
 	n := len(u.rows) * e.width
 	w, g := examples.Reserve(&e.w, n), examples.Reserve(&e.local, n)
-	t.Pull(weightsTable, u.rows, w)
+	t.Gather(weightsTable, u.rows, w)
 	clear(g)
 	u.gradient(w, g, &e.scratch, e.p.rate())
 	for k, gap := range u.gap[:len(u.gap)-1] {

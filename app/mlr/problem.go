@@ -85,6 +85,7 @@ func newProblem(in app.Input, c config) (*problem, error) {
 	p.Belief = examples.Belief(p.Dense, len(p.Rows), p.Features)
 	p.size, p.Spectrum = p.Scale.Length(), examples.NewSpectrum(p.Scale.Square)
 	p.build()
+	p.Scale.DropSquares()
 	if err := p.Meter.Err(); err != nil {
 		return nil, err
 	}
