@@ -2,6 +2,8 @@ package node
 
 import (
 	"math/rand/v2"
+	"runtime"
+	"runtime/metrics"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -318,8 +320,22 @@ func (p *process) closeTasks() {
 	var err error
 	if p.runner != nil {
 		err = p.runner.Close()
+		collectGarbage()
 	}
 	p.closed <- err
+}
+
+// garbageLeast is the size of a heap from which collectGarbage collects.
+const garbageLeast = 64 << 20
+
+// collectGarbage frees what tasks have left, before the state of a job is copied out of lanes. A sync.Pool keeps its
+// content for one more collection.
+func collectGarbage() {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	if metrics.Read(sample); sample[0].Value.Uint64() >= garbageLeast {
+		runtime.GC()
+		runtime.GC()
+	}
 }
 
 // hasEnded reports whether this node knows that the job has ended, or has left while it continues. If the connection to

@@ -103,6 +103,8 @@ type Schema struct {
 	// Padding is the number of values at the end of each row of a dense table that only fill up a cache line. They are
 	// zero and stay so: no task reads or writes them, and leases between nodes leave them out.
 	Padding int
+	// Scratch says that the job's result has no rows of the table.
+	Scratch bool
 }
 
 // partitionBytesMin is the smallest useful partition of a table that is large enough (architecture, "Tables").

@@ -219,8 +219,7 @@ func (p *problem) measure() error {
 	} else if err := p.Measure(); err != nil {
 		return err
 	}
-	p.bias = float32(math.Sqrt(p.Scale.Bias))
-	p.Belief = examples.Belief(p.Dense, len(p.Rows), p.Features)
+	p.bias, p.Belief = float32(math.Sqrt(p.Scale.Bias)), examples.Belief(p.Dense, len(p.Rows), p.Features)
 	if p.evident() {
 		p.Spectrum = examples.NewSpectrum(p.Scale.Square)
 	}
@@ -251,19 +250,19 @@ func (p *problem) tables() []table.Schema {
 			{Name: "weights", Rows: size, Width: 1},
 			{Name: "direction", Rows: size, Width: 1},
 			{Name: "limits", Rows: p.Splits, Width: 1},
-			{Name: "moments", Rows: size, Width: size + 1},
+			{Name: "moments", Rows: size, Width: size + 1, Scratch: true},
 		}
 		if p.solver == solverDescent {
-			list[momentsTable] = table.Schema{Name: "slopes", Rows: p.Splits, Width: 2 * most, Partitions: p.Splits}
+			list[momentsTable] = table.Schema{Name: "slopes", Rows: p.Splits, Width: 2 * most, Partitions: p.Splits, Scratch: true}
 		}
 		if p.corners {
-			list = append(list, table.Schema{Name: "multipliers", Rows: p.Splits, Width: most, Partitions: p.Splits})
+			list = append(list, table.Schema{Name: "multipliers", Rows: p.Splits, Width: most, Partitions: p.Splits, Scratch: true})
 		}
 		return list
 	}
 	return []table.Schema{
 		{Name: "sums", Rows: p.Features + 1, Width: 1},
-		{Name: "duals", Rows: p.Splits * p.Visits, Width: most, Partitions: p.Splits},
+		{Name: "duals", Rows: p.Splits * p.Visits, Width: most, Partitions: p.Splits, Scratch: true},
 	}
 }
 

@@ -156,7 +156,7 @@ func (p *problem) tables() []table.Schema {
 		return []table.Schema{weights}
 	}
 	velocity := weights
-	velocity.Name = "velocity"
+	velocity.Name, velocity.Scratch = "velocity", true
 	return []table.Schema{weights, velocity}
 }
 

@@ -517,6 +517,31 @@ func TestArraysOfOwnNodeAreNotCopied(t *testing.T) {
 	}
 }
 
+// TestScratchTablesAreNotReturned collects a scratch table from a lane of the collector's node and from another node. The
+// images have its rows, which come without a copy from the own node, and Tables does not.
+func TestScratchTablesAreNotReturned(t *testing.T) {
+	schemas := slices.Clone(tables)
+	schemas[dense].Scratch = true
+	r := route.Spread(schemas, 1, lanes, []bellows.NodeID{1})
+	ref := bellows.PartitionRef{Table: dense, Partition: 2}
+	from := r.Owner(ref).Lane
+	for self, same := range map[bellows.NodeID]bool{from.Node: true, from.Node + 1: false} {
+		d, err := checkpoint.New(schemas, r, self)
+		require.NoError(t, err)
+		d.Begin(true)
+		sent := []float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
+		require.NoError(t, d.Take(from, &wire.Slab{Ref: ref, Values: sent}))
+		live, _ := d.Images()
+		got := live[dense][2].Values
+		if !slices.Equal(got, sent) || (&got[0] == &sent[0]) != same {
+			t.Errorf("collected at node %d: %v, in the memory of the lane: %v", self, got, &got[0] == &sent[0])
+		}
+		if rows, _ := d.Tables(); rows[dense] != nil {
+			t.Errorf("collected at node %d, %d values are returned", self, len(rows[dense]))
+		}
+	}
+}
+
 // TestCollectingNothingEndsAtOnce collects the state of a job without tables.
 func TestCollectingNothingEndsAtOnce(t *testing.T) {
 	c, err := checkpoint.New(nil, route.Spread(nil, 1, lanes, []bellows.NodeID{1}), controller.Node)

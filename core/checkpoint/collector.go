@@ -50,11 +50,17 @@ func newStates(tables, partitions int) states {
 	return states{make([]image, partitions), make([][]float32, tables)}
 }
 
+// hasOwnArray reports whether a partition's rows are an array, and not a part of the array that Tables returns.
+func (c *Collector) hasOwnArray(ref bellows.PartitionRef) bool {
+	t := &c.tables[ref.Table]
+	return t.Sparse || t.Scratch
+}
+
 // rows returns empty memory for the rows of a partition. The rows of all partitions of a dense table are one array, so
 // that Tables does not copy them.
 func (s *states) rows(c *Collector, ref bellows.PartitionRef, im *image) []float32 {
 	t := &c.tables[ref.Table]
-	if t.Sparse {
+	if c.hasOwnArray(ref) {
 		return make([]float32, 0, c.size(ref, im, 0))
 	}
 	if s.tables[ref.Table] == nil {
@@ -185,7 +191,7 @@ func (c *Collector) Take(from wire.Address, m *wire.Slab) error {
 	im.came = true
 	switch own := from.Node == c.self; {
 	case *array != nil:
-	case own && len(m.Values) == all && (slot > 0 || c.tables[m.Ref.Table].Sparse):
+	case own && len(m.Values) == all && (slot > 0 || c.hasOwnArray(m.Ref)):
 		*array = m.Values // in the memory of the lane, which has closed
 		return nil
 	case slot == 0:
@@ -288,8 +294,8 @@ func (c *Collector) fits(ref bellows.PartitionRef, im *image) bool {
 	return true
 }
 
-// Tables returns the rows of all tables, as kept or as they ended, and of sparse ones their keys, ascending. Call it
-// once, after Images. The rows of a dense table are the array in which they came. Those of a sparse table are copied,
+// Tables returns the rows of all tables but scratch, as kept or as they ended, and of sparse ones their keys, ascending.
+// Call it once, after Images. The rows of a dense table are the array in which they came. Those of a sparse table are copied,
 // and each partition is released as soon as it is, so that a large model is not in memory twice.
 func (c *Collector) Tables() (tables [][]float32, list [][]bellows.Key) {
 	tables, list = make([][]float32, len(c.tables)), make([][]bellows.Key, len(c.tables))
@@ -304,7 +310,7 @@ func (c *Collector) Tables() (tables [][]float32, list [][]bellows.Key) {
 	}
 	for ref := range c.route.Each() {
 		t, im := ref.Table, c.returned(ref)
-		if !c.tables[t].Sparse {
+		if !c.tables[t].Sparse || c.tables[t].Scratch {
 			continue
 		}
 		if tables[t] == nil && sizes[t] > 0 { // at once: a table may be most of the memory
