@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"unicode"
 	"unicode/utf8"
+
+	"bellows/data/internal/wordcache"
 )
 
 // Text parses plain text, one document per line, into words.
@@ -23,18 +25,26 @@ type Text struct {
 	Pairs bool            // each two adjacent words make one more
 	Block int32           // number of the block being parsed
 
-	word    [wordRoom]byte // the word being read; a run that exceeds it is no word
-	before  int32          // number of the previous word in the document, leftOut at its start
-	cache   wordCache      // cache of recent words
-	resets  int            // of Words, when near was filled
-	pending []idPair       // pairs that have a place in the piece but no number yet
+	word    [wordRoom]byte  // the word being read; a run that exceeds it is no word
+	before  int32           // number of the previous word in the document, leftOut at its start
+	cache   wordcache.Cache // cache of recent words
+	resets  int             // of Words, when the cache was filled
+	pending []idPair        // pairs that have a place in the piece but no number yet
+	queued  int             // words of queue
+	queue   [wordsAtOnce]wordcache.Word
 }
+
+// wordsAtOnce is the number of short words that are found at a time.
+const wordsAtOnce = 64
 
 // WordBytes is the length of the longest word. Longer runs are addresses, encodings or damage.
 const WordBytes = 48
 
 // PairJoin joins the two words of a pair. No word contains it.
 const PairJoin = '_'
+
+// nearBytes is the length of the longest word that the cache takes.
+const nearBytes = 16
 
 // wordRoom is a power of two above WordBytes.
 const wordRoom = 64
@@ -45,10 +55,10 @@ const leftOut = -1
 // Parse appends the documents of a block.
 func (l *Text) Parse(text []byte, p *Piece) *Fault {
 	switch {
-	case l.cache.sets == nil:
-		l.cache.grow(len(l.Words.ends))
+	case l.cache.Empty():
+		l.cache.Grow(len(l.Words.ends))
 	case l.resets != l.Words.resets:
-		clear(l.cache.sets)
+		l.cache.Clear()
 	}
 	l.resets, l.before, l.pending = l.Words.resets, leftOut, l.pending[:0]
 	for i := 0; i < len(text); {
@@ -58,23 +68,65 @@ func (l *Text) Parse(text []byte, p *Piece) *Fault {
 				i = next
 				continue
 			}
+			l.numberQueued(p)
 			next, f := l.take(text, i, p)
 			if f != nil {
 				return f
 			}
 			i = next
 		case c == '\n':
-			p.Ends, p.Label = append(p.Ends, int64(len(p.Index))), append(p.Label, 0)
-			l.before = leftOut
+			l.enqueue(wordcache.Word{}, p)
 			i++
 		case c == 0:
+			l.numberQueued(p)
 			return &Fault{At: i, Width: 1, What: "the text holds a NUL byte", How: "documents are UTF-8 text, one a line; is this a text file?"}
 		default:
 			i++
 		}
 	}
+	l.numberQueued(p)
 	l.pair(p)
 	return nil
+}
+
+// enqueue keeps a short word for numberQueued; the empty word is the end of a document.
+func (l *Text) enqueue(w wordcache.Word, p *Piece) {
+	if l.queued == wordsAtOnce {
+		l.numberQueued(p)
+	}
+	l.queue[l.queued] = w
+	l.queued++
+}
+
+// numberQueued numbers the words of the queue in order. It touches all of them first, so that the processor waits for
+// memory once, and not once for each word.
+func (l *Text) numberQueued(p *Piece) {
+	queue := l.queue[:l.queued]
+	l.queued = 0
+	l.cache.Touch(queue)
+	for _, w := range queue {
+		if w.Lo == 0 {
+			p.Ends, p.Label = append(p.Ends, int64(len(p.Index))), append(p.Label, 0)
+			l.before = leftOut
+			continue
+		}
+		if at := l.numberShort(w, p); at != leftOut {
+			l.put(at, p)
+		}
+	}
+}
+
+// numberShort returns the number of a short word.
+func (l *Text) numberShort(w wordcache.Word, p *Piece) int32 {
+	if at, ok := l.cache.Find(w); ok {
+		return at
+	}
+	binary.LittleEndian.PutUint64(l.word[:], w.Lo)
+	binary.LittleEndian.PutUint64(l.word[8:], w.Hi)
+	at := l.look(l.word[:w.Len()], p)
+	l.cache.Grow(len(l.Words.ends))
+	l.cache.Add(w, at)
+	return at
 }
 
 // takeShort reads the word at i and returns the position after it, if it has at most 15 characters, all of
@@ -111,13 +163,7 @@ func (l *Text) takeShort(text []byte, i int, p *Piece) (next int) {
 		return 0
 	}
 	if n >= 2 && letters != 0 {
-		at, ok := l.cache.find(lo, hi)
-		if !ok {
-			at = l.lookShort(lo, hi, n, p)
-		}
-		if at != leftOut {
-			l.put(at, p)
-		}
+		l.enqueue(wordcache.Word{Lo: lo, Hi: hi}, p)
 	}
 	return next
 }
@@ -174,7 +220,8 @@ func (l *Text) take(text []byte, i int, p *Piece) (next int, f *Fault) {
 		r, size := utf8.DecodeRune(text[i:])
 		switch {
 		case r == utf8.RuneError && size == 1:
-			return 0, &Fault{At: i, Width: 1, What: "the text is not UTF-8", How: "convert it, for example with iconv -f ISO-8859-1 -t UTF-8"}
+			return 0, &Fault{At: i, Width: 1, What: "the text is not UTF-8",
+				How: "convert it, for example with iconv -f ISO-8859-1 -t UTF-8"}
 		case unicode.IsLetter(r):
 			letters |= letterBit
 			r = unicode.ToLower(r)
@@ -253,21 +300,7 @@ func (l *Text) number(n int, p *Piece) int32 {
 	} else {
 		hi &= 1<<(8*(n-8)) - 1 // for 16 bytes the mask is all ones
 	}
-	at, ok := l.cache.find(lo, hi)
-	if !ok {
-		at = l.lookShort(lo, hi, n, p)
-	}
-	return at
-}
-
-// lookShort looks up a word with at most nearBytes bytes, and caches it.
-func (l *Text) lookShort(lo, hi uint64, n int, p *Piece) int32 {
-	binary.LittleEndian.PutUint64(l.word[:], lo)
-	binary.LittleEndian.PutUint64(l.word[8:], hi)
-	at := l.look(l.word[:n], p)
-	l.cache.grow(len(l.Words.ends))
-	l.cache.add(lo, hi, at)
-	return at
+	return l.numberShort(wordcache.Word{Lo: lo, Hi: hi}, p)
 }
 
 // look finds a word. A new one gets the next number, after those of the pairs before it.

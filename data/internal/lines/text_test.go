@@ -110,6 +110,22 @@ func TestTextIsWhatItSays(t *testing.T) {
 	}
 }
 
+// TestFaultKeepsWordsAbove finds the documents and words before a fault, whether or not they fill the queue.
+func TestFaultKeepsWordsAbove(t *testing.T) {
+	t.Parallel()
+	for words := range 2*wordsAtOnce + 2 {
+		for _, bad := range []string{"\x00", "\xff"} {
+			l, p := &Text{Words: &IDs{}}, Piece{}
+			text := strings.Repeat("ab\n", words) + "cd " + bad + " and more letters than a word has\n"
+			f := l.Parse([]byte(text), &p)
+			if f == nil || f.At != 3*words+3 || len(p.Ends) != words || len(p.Index) != words+1 {
+				t.Fatalf("%d documents before %q: fault %v, %d ends, %d words", words, bad, f, len(p.Ends),
+					len(p.Index))
+			}
+		}
+	}
+}
+
 // TestTextAllocatesNothing of words that it has met.
 func TestTextAllocatesNothing(t *testing.T) {
 	text := []byte("The quick brown fox jumps over extraordinarily-incomprehensible dogs, don't\n")

@@ -1,35 +1,6 @@
 package lines
 
-import (
-	"math/rand/v2"
-	"testing"
-)
-
-// TestNearIsRight asks for words beyond its room: what is remembered is right, and a word that was asked for just now
-// is there.
-func TestNearIsRight(t *testing.T) {
-	t.Parallel()
-	rng := rand.New(rand.NewPCG(5, 6))
-	var m wordCache
-	forgot := 0
-	for words := range 4000 {
-		m.grow(words)
-		lo, hi := 1+rng.Uint64N(5000), rng.Uint64N(2)
-		want := int32(lo<<1 | hi)
-		at, ok := m.find(lo, hi)
-		if !ok {
-			forgot++
-			m.add(lo, hi, want)
-			at, ok = m.find(lo, hi)
-		}
-		if !ok || at != want {
-			t.Fatalf("word %d: %d and %v, not %d", words, at, ok, want)
-		}
-	}
-	if forgot == 4000 {
-		t.Error("nothing was remembered")
-	}
-}
+import "testing"
 
 // TestCharactersAreThoseOfFolded looks at each byte at each place of eight.
 func TestCharactersAreThoseOfFolded(t *testing.T) {
