@@ -6,23 +6,22 @@ import (
 	"slices"
 
 	"bellows/data/internal/bags"
+	"bellows/data/internal/lines"
 	"bellows/data/internal/source"
 )
 
 // Texts reads texts that lie in memory, all with the same options. A text is read like the content of an uncompressed
 // file. Work that all texts share is done once.
 type Texts struct {
-	kind  Kind
-	opt   Options
-	words bags.Index
+	kind    Kind
+	opt     Options
+	words   bags.Index
+	scratch *lines.Pool
 }
 
 // NewTexts returns a reader of texts of a kind.
 func NewTexts(kind Kind, opt Options) (*Texts, error) {
-	t := &Texts{kind: kind}
-	if kind == Documents && opt.Words != nil {
-		t.words = bags.NewIndex(opt.Words)
-	}
+	t := &Texts{kind: kind, words: bags.NewIndex(opt.Words), scratch: &lines.Pool{}}
 	return t.WithOptions(opt)
 }
 
@@ -32,7 +31,7 @@ func (t *Texts) WithOptions(opt Options) (*Texts, error) {
 	if err := opt.complete(t.kind); err != nil {
 		return nil, err
 	}
-	return &Texts{t.kind, opt, t.words}, nil
+	return &Texts{t.kind, opt, t.words, t.scratch}, nil
 }
 
 // Read reads one text, which errors call by the given name. The caller bounds the size of the text. Read may be called
@@ -54,7 +53,7 @@ func (t *Texts) read(text []byte) (*Set, error) {
 	}
 	opt := t.opt
 	r := newTextReader(newReader(context.Background(), t.kind, []source.Input{noFile}, &opt, nil))
-	r.words = t.words
+	r.words, r.workers[0].scratch = t.words, t.scratch.Take()
 	j := &job{text: text, buf: <-r.free, piece: &piece{}}
 	r.pieces = []*piece{j.piece}
 	if err := r.begin(0, j); err != nil {
@@ -65,6 +64,7 @@ func (t *Texts) read(text []byte) (*Set, error) {
 			How: "train the model again with this version, on a table"}
 	}
 	r.workers[0].parse(r, j)
+	t.scratch.Give(r.workers[0].scratch)
 	if err := r.firstError(); err != nil {
 		return nil, err
 	}

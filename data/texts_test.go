@@ -37,6 +37,10 @@ func TestTextsAreRead(t *testing.T) {
 						t.Error(err)
 						return
 					}
+					// the next text must leave the set as it is
+					if _, err := texts.Read("next", []byte(c.head+c.row(2)+c.row(1)+c.row(0))); err != nil {
+						t.Error(err)
+					}
 					o := opt
 					o.Stdin = strings.NewReader(text)
 					want, err := Read(context.Background(), []string{"-"}, c.kind, o)

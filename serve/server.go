@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -279,26 +280,32 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
 		return nil, refuse(http.StatusUnsupportedMediaType, "bodies packed by %s are not read; send it as it is", coding)
 	}
-	tooLarge := refuse(http.StatusRequestEntityTooLarge, "the body is longer than %d bytes; send the rows in parts", s.limits.Body)
+	tooLarge := func() error {
+		return refuse(http.StatusRequestEntityTooLarge, "the body is longer than %d bytes; send the rows in parts", s.limits.Body)
+	}
 	if r.ContentLength > s.limits.Body {
-		return nil, tooLarge
+		return nil, tooLarge()
 	}
 	control := http.NewResponseController(w)
 	control.SetReadDeadline(s.now().Add(s.limits.Timeout)) // fails only where reading does
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.limits.Body))
+	body := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0), roomMost)+bytes.MinRead))
+	_, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, s.limits.Body))
 	var most *http.MaxBytesError
 	var slow net.Error
 	switch {
 	case errors.As(err, &most):
-		return nil, tooLarge
+		return nil, tooLarge()
 	case errors.As(err, &slow) && slow.Timeout():
 		return nil, refuse(http.StatusRequestTimeout, "the body did not come within %v", s.limits.Timeout)
 	case err != nil:
 		return nil, refuse(http.StatusBadRequest, "the body ended early: %v", err)
 	}
 	control.SetWriteDeadline(s.now().Add(2 * s.limits.Timeout)) // for the same reason
-	return body, nil
+	return body.Bytes(), nil
 }
+
+// roomMost bounds the memory that a request gets for a body before it has sent it.
+const roomMost = 256 << 10
 
 func (s *Server) model(w http.ResponseWriter, _ *http.Request) {
 	write(w, http.StatusOK, s.served.Load().about(s.limits))

@@ -14,11 +14,14 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,6 +36,10 @@ import (
 const wanted = 500_000
 
 func main() {
+	if width, bare := strings.CutPrefix(os.Args[len(os.Args)-1], bareFlag); bare {
+		serveBare(pair.Must(strconv.Atoi(width)))
+		return
+	}
 	only := flag.String("only", "", "one part: rows, eval, memory or serve")
 	folder := flag.String("data", "", "`folder` with a9a.test.libsvm.gz; without it rows are made")
 	seconds := flag.Duration("for", 3*time.Second, "how `long` questions are asked in each turn")
@@ -167,47 +174,100 @@ func (m *measure) memory() {
 	}
 }
 
+// bareMost is the CPU time of our server in times of that of a bare one, where a question has one row.
+const bareMost = 1.6
+
 // serve asks a server for some time, with one row in each question and with many, from some clients at once, in a loop: each asks again when it has its answer.
+// Its CPU time is set against that of a server of net/http that reads the question and sends an answer of the same length without looking at it.
 func (m *measure) serve(long time.Duration) {
 	m.Section("bellows serve-model")
-	address, stop := m.start()
-	defer stop()
 	const clients = 8
 	for _, rows := range []int{1, 100, 1000} {
-		var body bytes.Buffer
-		for i := range rows {
-			body.Write(m.lines[i])
-		}
+		body := bytes.Join(m.lines[:rows], nil)
 		var took []time.Duration
-		var rates []float64
-		for range m.Turns {
-			some, wall := ask(address, body.Bytes(), rows, clients, long)
-			took, rates = append(took, some...), append(rates, float64(len(some))/wall.Seconds())
+		side := func(name, program string, args ...string) pair.Side {
+			idle := start(program, args...).stop() // of starting and ending
+			return pair.Side{Name: name, Run: func() pair.Turn {
+				s := start(program, args...)
+				some, wall := ask(s.address, body, rows, clients, long)
+				if name == "ours" {
+					took = append(took, some...)
+				}
+				return pair.Turn{Work: float64(len(some)), Wall: wall, CPU: s.stop() - idle}
+			}}
 		}
+		answer := fmt.Sprintf("%s%d", bareFlag, m.answerBytes(body))
+		series := m.Interleave(side("ours", m.program, "serve-model", m.model, "--listen", "127.0.0.1:0"), side("bare net/http", os.Args[0], answer))
 		slices.Sort(took)
 		at := func(share float64) float64 { return took[int(share*float64(len(took)-1))].Seconds() }
 		name := fmt.Sprintf("%d rows a question, %d clients", rows, clients)
-		m.AddFact(pair.Fact{Figure: name, Unit: "questions/s", Ours: pair.SpreadOf(rates).Median})
-		m.AddFact(pair.Fact{Figure: name, Unit: "rows/s", Ours: pair.SpreadOf(rates).Median * float64(rows)})
+		row := pair.Row{Figure: name + ", CPU time of the server", Unit: "s", Cost: true, Clock: pair.CPU, Ours: series[0], Peer: series[1]}
+		if rows == 1 {
+			row.Target = 1 / bareMost
+		}
+		m.Add(row)
+		m.AddFact(pair.Fact{Figure: name + ", by CPU time", Unit: "rows/s", Ours: series[0].Rates(pair.CPU).Median * float64(rows)})
+		m.AddFact(pair.Fact{Figure: name, Unit: "questions/s", Ours: series[0].Rates(pair.Wall).Median})
+		m.AddFact(pair.Fact{Figure: name, Unit: "rows/s", Ours: series[0].Rates(pair.Wall).Median * float64(rows)})
 		m.AddFact(pair.Fact{Figure: name + ", median", Unit: "s", Ours: at(0.5)})
 		m.AddFact(pair.Fact{Figure: name + ", 99th percentile", Unit: "s", Ours: at(0.99)})
 	}
 	m.Note("the clients are on the same %d cores; load %s at the end", runtime.NumCPU(), pair.Load())
 }
 
+// answerBytes returns the mean length of a line of our answer.
+func (m *measure) answerBytes(body []byte) int {
+	s := start(m.program, "serve-model", m.model, "--listen", "127.0.0.1:0")
+	defer s.stop()
+	text := pair.Must(post(http.DefaultClient, s.address, body))
+	http.DefaultClient.CloseIdleConnections()
+	return len(text) / bytes.Count(text, []byte{'\n'})
+}
+
+// A server is a process that answers questions.
+type server struct {
+	cmd     *exec.Cmd
+	address string
+}
+
 // start starts a server and waits until it says where it answers.
-func (m *measure) start() (address string, stop func()) {
-	cmd := exec.Command(m.program, "serve-model", m.model, "--listen", "127.0.0.1:0")
-	talk := pair.Must(cmd.StderrPipe())
-	pair.Check(cmd.Start())
+func start(program string, args ...string) *server {
+	s := &server{cmd: exec.Command(program, args...)}
+	talk := pair.Must(s.cmd.StderrPipe())
+	pair.Check(s.cmd.Start())
 	in := bufio.NewReader(talk)
 	line := pair.Must(in.ReadString('\n'))
-	_, address, _ = strings.Cut(strings.TrimSpace(line), " answers at ")
+	_, s.address, _ = strings.Cut(strings.TrimSpace(line), " answers at ")
 	go io.Copy(io.Discard, in) // what else it says
-	return address, func() {
-		cmd.Process.Signal(syscall.SIGTERM) // Wait says what came of it
-		pair.Check(cmd.Wait())
-	}
+	return s
+}
+
+// stop ends the server and returns its CPU time.
+func (s *server) stop() time.Duration {
+	s.cmd.Process.Signal(syscall.SIGTERM) // Wait says what came of it
+	pair.Check(s.cmd.Wait())
+	return s.cmd.ProcessState.UserTime() + s.cmd.ProcessState.SystemTime()
+}
+
+// bareFlag begins the argument by which this program is the bare server: bytes a line of the answer follow it.
+const bareFlag = "bare-server="
+
+// serveBare is a server that answers each line of a question by a line of so many bytes, until SIGTERM.
+func serveBare(width int) {
+	line := append(bytes.Repeat([]byte{'1'}, width-1), '\n')
+	l := pair.Must(net.Listen("tcp", "127.0.0.1:0"))
+	h := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body := pair.Must(io.ReadAll(r.Body))
+		answer := bytes.Repeat(line, bytes.Count(body, []byte{'\n'}))
+		w.Header().Set("Content-Type", "text/tab-separated-values")
+		w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
+		w.Write(answer) // a client that has gone needs no answer
+	})}
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGTERM)
+	go h.Serve(l) // until the process ends
+	fmt.Fprintf(os.Stderr, "it answers at http://%s\n", l.Addr())
+	<-ended
 }
 
 // ask runs clients that ask until the time is over. It returns the time of each request, and of all.
@@ -237,14 +297,23 @@ func ask(address string, body []byte, rows, clients int, long time.Duration) (to
 
 // one asks one question and wants a line for each row.
 func one(client *http.Client, address string, body []byte, rows int) error {
+	text, err := post(client, address, body)
+	if err == nil && bytes.Count(text, []byte{'\n'}) != rows {
+		err = fmt.Errorf("the answer to %d rows is %s", rows, text)
+	}
+	return err
+}
+
+// post asks one question and returns the answer.
+func post(client *http.Client, address string, body []byte) ([]byte, error) {
 	r, err := client.Post(address+"/predict", "text/x-libsvm", bytes.NewReader(body))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer r.Body.Close()
 	text, err := io.ReadAll(r.Body)
-	if err == nil && (r.StatusCode != http.StatusOK || bytes.Count(text, []byte{'\n'}) != rows) {
+	if err == nil && r.StatusCode != http.StatusOK {
 		err = fmt.Errorf("%s: %s", r.Status, text)
 	}
-	return err
+	return text, err
 }

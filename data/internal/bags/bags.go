@@ -211,8 +211,11 @@ func (b *Bags) renumber(table []int32) (dropped int64) {
 // An Index maps the names of a list to their positions. Several goroutines may use one.
 type Index map[string]int32
 
-// NewIndex returns the index of a list of names.
+// NewIndex returns the index of a list of names, nil if there is no list.
 func NewIndex(names []string) Index {
+	if names == nil {
+		return nil
+	}
 	x := make(Index, len(names))
 	for i, w := range names {
 		x[w] = int32(i)

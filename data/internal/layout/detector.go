@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"bellows/data/internal/columns"
 	"bellows/data/internal/foreign"
@@ -205,14 +206,35 @@ func (d *Detector) indexed(p *Layout, line []byte) *lines.Fault {
 		return nil
 	}
 	var labels columns.Sampled
-	for line := range bytes.Lines(slices.Concat(line, []byte("\n"), d.below)) {
-		if fields := bytes.Fields(line); len(fields) > 0 && fields[0][0] != '#' && !isEntry(fields[0]) {
-			labels.Add(d.Opt.Missing, fields[0], nil)
+	add := func(line []byte) {
+		if field := firstField(line); len(field) > 0 && field[0] != '#' && !isEntry(field) {
+			labels.Add(d.Opt.Missing, field, nil)
 		}
+	}
+	add(line)
+	for line := range bytes.Lines(d.below) {
+		add(line)
 	}
 	p.WordLabels = labels.Text() || d.Opt.As != nil && d.Opt.As.TextLabels
 	d.sparseOrigins(p, line)
 	return nil
+}
+
+// firstField returns the first of bytes.Fields, nil if there is none, without cutting the rest of the line.
+func firstField(line []byte) []byte {
+	line = bytes.TrimLeft(line, "\t\n\v\f\r ")
+	for i, c := range line {
+		switch {
+		case c >= utf8.RuneSelf: // there are blanks of more than one byte
+			for field := range bytes.FieldsSeq(line) {
+				return field
+			}
+			return nil
+		case c == ' ' || c-'\t' <= '\r'-'\t':
+			return line[:i]
+		}
+	}
+	return line
 }
 
 // furtherFile makes the layout of a file after the first one. Its label has the same position as in the first file,

@@ -3,6 +3,7 @@ package lines
 import (
 	"math"
 	"slices"
+	"sync"
 )
 
 // A Piece holds the content of one block of text, in the order of its lines.
@@ -56,4 +57,25 @@ func exact[T any](s []T) []T {
 	out := make([]T, len(s))
 	copy(out, s)
 	return out
+}
+
+// A Pool keeps the memory of pieces for later ones. Several goroutines may use it.
+type Pool struct{ spare sync.Pool }
+
+// poolMost bounds the values of a piece that is kept.
+const poolMost = 1 << 17
+
+// Take returns a piece with any content, which Reset drops.
+func (l *Pool) Take() Piece {
+	if p, ok := l.spare.Get().(*Piece); ok {
+		return *p
+	}
+	return Piece{}
+}
+
+// Give keeps the memory of a piece that nothing refers to any more.
+func (l *Pool) Give(p Piece) {
+	if max(cap(p.Index), cap(p.Value), cap(p.Label)) <= poolMost {
+		l.spare.Put(&p)
+	}
 }
