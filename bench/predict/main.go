@@ -252,7 +252,7 @@ func (s *server) stop() time.Duration {
 // bareFlag begins the argument by which this program is the bare server: bytes a line of the answer follow it.
 const bareFlag = "bare-server="
 
-// serveBare is a server that answers each line of a question by a line of so many bytes, until SIGTERM.
+// serveBare answers each line of a question by a line of so many bytes, until SIGTERM.
 func serveBare(width int) {
 	line := append(bytes.Repeat([]byte{'1'}, width-1), '\n')
 	l := pair.Must(net.Listen("tcp", "127.0.0.1:0"))

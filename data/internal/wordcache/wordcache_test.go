@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestCacheGivesNoWrongNumber asks for words beyond its room. What is remembered is right, and a word that was asked
-// for is there.
+// TestCacheGivesNoWrongNumber asks for words beyond its room. The cache remembers the right numbers, and a word that
+// was asked for is there.
 func TestCacheGivesNoWrongNumber(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(5, 6))
