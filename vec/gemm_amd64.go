@@ -189,10 +189,11 @@ func (g *product) giveBack() {
 // part returns the start of piece i of n if total is divided as evenly as whole numbers allow.
 func part(i, n, total int) int { return i * total / n }
 
-// stretch adds the products over kb steps from p to the nb columns from j.
+// stretch adds the products over kb steps from p to the nb columns from j. If it needs a packed panel of b only once, it packs one
+// panel at a time, which then stays in the second-level cache.
 func (g *product) stretch(j, nb, p, kb int, beta float32) {
-	directB := g.readsB()
-	if !directB {
+	directB, once := g.readsB(), g.m <= rowsMax
+	if !directB && !once {
 		w := g.workspace()
 		w.b = grow(w.b, roundUp(nb, g.width)*kb)
 		for q := 0; q < nb; q += g.width {
@@ -207,8 +208,9 @@ func (g *product) stretch(j, nb, p, kb int, beta float32) {
 			g.packPanels(i, mb, p, kb)
 		}
 		for q := 0; q < nb; q += g.width {
-			b, stepB := g.panelB(directB, j, q, nb, p, kb)
-			g.column(directA, i, mb, p, b, stepB, j+q, min(g.width, nb-q), kb, beta)
+			cols := min(g.width, nb-q)
+			b, stepB := g.panelB(directB, once, j, q, cols, p, kb)
+			g.column(directA, i, mb, p, b, stepB, j+q, cols, kb, beta)
 		}
 	}
 }
@@ -232,7 +234,7 @@ func (g *product) readsA(kb int) bool {
 	if g.transA {
 		return kb*g.lda <= firstCache || few && kb*g.lda <= secondCache
 	}
-	return g.wide && (g.width == broadWidth || g.lda <= nearMax && (few || g.m*g.lda <= firstCache))
+	return g.wide && (g.m <= fewRows || g.lda <= nearMax && (few || g.m*g.lda <= firstCache))
 }
 
 // readsB reports whether b is best read where it lies: if its rows are few columns apart, or a has few rows.
@@ -255,17 +257,17 @@ func (g *product) packPanels(i, mb, p, kb int) {
 }
 
 // panelB returns the panel of b from column j+q and the bytes from one step to the next: packed, or where b lies if a has few
-// rows or the rows of b are near each other.
-func (g *product) panelB(direct bool, j, q, nb, p, kb int) (b []float32, stepB int) {
-	if !direct {
+// rows or the rows of b are near each other. An AVX2 tile reads whole rows, and b may end before, so that its last panel is packed.
+func (g *product) panelB(direct, once bool, j, q, cols, p, kb int) (b []float32, stepB int) {
+	switch {
+	case direct && (g.wide || cols == g.width):
+		return g.b[p*g.ldb+j+q:], 4 * g.ldb
+	case !direct && !once:
 		return g.space.b[q*kb:], 4 * g.width
 	}
-	if g.wide || nb-q >= g.width {
-		return g.b[p*g.ldb+j+q:], 4 * g.ldb
-	}
 	w := g.workspace()
-	w.b = grow(w.b, g.width*kb) // the tile reads whole rows; b may end before
-	g.packB(w.b, j+q, nb-q, p, kb)
+	w.b = grow(w.b, g.width*kb)
+	g.packB(w.b, j+q, cols, p, kb)
 	return w.b, 4 * g.width
 }
 

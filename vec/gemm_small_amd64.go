@@ -154,12 +154,18 @@ func fewRowsNT(m, n, k int, alpha float32, a []float32, lda int, b []float32, ld
 }
 
 // fewColumnsTN computes the transposed product, whose rows are long: bᵀ*a, with
-// a read where it lies.
+// a read where it lies. One column that lies like a row of c is computed in place.
 func fewColumnsTN(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
+	g := product{m: n, n: m, k: k, alpha: alpha, a: b, b: a, lda: ldb, ldb: lda, ldc: m, transA: true}
+	if n == 1 && ldc == 1 && (beta == 0 || beta == 1) {
+		g.beta, g.c = beta, c
+		g.run()
+		return
+	}
 	w := takeWorkspace()
 	defer w.giveBack()
 	w.c = grow(w.c, m*n)
-	g := product{m: n, n: m, k: k, alpha: alpha, a: b, b: a, c: w.c, lda: ldb, ldb: lda, ldc: m, transA: true}
+	g.c = w.c
 	g.run()
 	addTransposed(w, n, m, w.c, beta, c, ldc)
 }

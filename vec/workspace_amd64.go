@@ -1,5 +1,7 @@
 package vec
 
+import "sync/atomic"
+
 // A workspace holds the packed operands of one matrix product at a time. It
 // grows to what the largest product needs, a few megabytes, and is used again.
 type workspace struct {
@@ -12,7 +14,13 @@ type workspace struct {
 // garbage collection and make the next call allocate.
 var idle = make(chan *workspace, 64)
 
+// spare is one more workspace. It is faster to take than from a channel, which a small product would feel.
+var spare atomic.Pointer[workspace]
+
 func takeWorkspace() *workspace {
+	if w := spare.Swap(nil); w != nil {
+		return w
+	}
 	select {
 	case w := <-idle:
 		return w
@@ -22,6 +30,9 @@ func takeWorkspace() *workspace {
 }
 
 func (w *workspace) giveBack() {
+	if spare.CompareAndSwap(nil, w) {
+		return
+	}
 	select {
 	case idle <- w:
 	default:
