@@ -53,6 +53,9 @@ type Job struct {
 	// Release frees what was prepared for a split that has moved to another node, after its executor is closed. nil:
 	// nothing to free.
 	Release func(split bellows.SplitID)
+	// Ended frees what tasks alone need. It is called on a node when no task runs there any more, before the tables are
+	// collected. nil: nothing to free.
+	Ended func()
 }
 
 // An Executor runs the tasks of one split, one after another (Litz §3). An executor that is an io.Closer is closed when

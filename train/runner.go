@@ -271,9 +271,14 @@ func (r *Runner) Removed() bool {
 	return r.client.Removed()
 }
 
-// Close waits until no task runs, and closes the executors that are io.Closers. The job must have ended.
+// Close waits until no task runs, closes the executors that are io.Closers, and calls the job's Ended. The job must
+// have ended.
 func (r *Runner) Close() error {
 	<-r.ended
 	r.pool.close()
-	return r.splits.close()
+	err := r.splits.close()
+	if ended := r.splits.job.Ended; ended != nil {
+		ended()
+	}
+	return err
 }

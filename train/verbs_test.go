@@ -208,19 +208,21 @@ type closing struct {
 func (c closing) Close() error { *c.closed++; return c.err }
 
 // TestExecutorsAreClosedOnce closes those that are closers, when the job has ended, and says what went wrong in any.
+// Then it calls the job's Ended.
 func TestExecutorsAreClosedOnce(t *testing.T) {
 	t.Parallel()
-	closed, first, second := 0, errors.New("first"), errors.New("second")
-	s := newStage(t, Job{Splits: 4, NewExecutor: func(split bellows.SplitID) (Executor, error) {
+	closed, atEnd, first, second := 0, -1, errors.New("first"), errors.New("second")
+	executor := func(split bellows.SplitID) (Executor, error) {
 		e := task(func(*Task) error { return nil })
 		if split == 3 {
 			return e, nil
 		}
 		return closing{e, &closed, []error{nil, first, second}[split]}, nil
-	}}, 2)
+	}
+	s := newStage(t, Job{Splits: 4, NewExecutor: executor, Ended: func() { atEnd = closed }}, 2)
 	s.start()
-	if err := s.runner.Close(); !errors.Is(err, first) || !errors.Is(err, second) || closed != 3 {
-		t.Errorf("%d executors were closed: %v", closed, err)
+	if err := s.runner.Close(); !errors.Is(err, first) || !errors.Is(err, second) || closed != 3 || atEnd != 3 {
+		t.Errorf("%d executors were closed, %d before Ended: %v", closed, atEnd, err)
 	}
 }
 

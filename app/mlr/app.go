@@ -60,6 +60,7 @@ func (a application) NewRun(in app.Input) (*app.Run, error) {
 		if err := p.copyRows(); err != nil {
 			return nil, err
 		}
+		job.Ended = func() { p.sparseUnits, p.scored = nil, nil }
 	} else {
 		job.Prepare, job.Release = p.prepare, p.release
 	}
@@ -78,9 +79,6 @@ func (a application) NewRun(in app.Input) (*app.Run, error) {
 		Baseline:  p.majority(),
 		Objective: "train_logloss",
 		Model: func(tables [][]float32) (*model.Model, error) {
-			if copied { // the job is over
-				p.sparseUnits, p.scored = nil, nil
-			}
 			ended, metrics := k.ended()
 			ended.Loss = a.loss()
 			m, err := newModel(p, tables, ended)
