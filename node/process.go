@@ -100,6 +100,7 @@ func assemble(job *train.Job, c Cluster, m *fabric.Mesh, opt Options) (*process,
 	p.agree()
 	if m != nil && opt.Alone {
 		fabric.Places(c.SelfMember().Slots)
+		fabric.ShortenSlices()
 	}
 	p.bus = fabric.NewBus(c.Self, opt.Era, m)
 	if err := p.addRoles(); err != nil {

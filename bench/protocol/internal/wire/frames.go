@@ -68,6 +68,7 @@ func serveFrames(address string) {
 		}
 		return err
 	}
+	fabric.ShortenSlices()
 	duty.Serve(l.Address(), l, accept, fabric.Places)
 }
 
@@ -80,6 +81,7 @@ func driveFrames(address string) {
 	d.bus.Add(clientAt, d.step)
 	d.bus.Add(controllerAt, number)
 	m.Start(d.bus, fabric.Options{Checker: open{}, Lost: d.lost})
+	fabric.ShortenSlices()
 	duty.Drive(d.drive, fabric.Places)
 	m.Close()
 	d.bus.Close()
