@@ -114,6 +114,7 @@ var rooms = []room{
 	{path: "core/slots", floor: 2, sees: 0},
 	{path: "core/takeover", floor: 2, sees: 0},
 	{path: "policy/shape", floor: 2, sees: 0},
+	{path: "policy/gauge", floor: 2, sees: 0},
 	{path: "policy/plan", floor: 2, sees: 0},
 	{path: "policy/reshape", floor: 2, sees: 0},
 	{path: "data/decimal", floor: 2, sees: 0},
@@ -309,6 +310,7 @@ var edges = []edge{
 	{"core/takeover", "core/membership", "lanes that take part are asked, and it excuses nodes that have left"},
 	{"core/join", "core/liveness", "how long others are waited for is in the table of times"},
 
+	{"policy/gauge", "policy/shape", "figures are of a job in its present shape"},
 	{"policy/plan", "policy/shape", "a plan is the way between two shapes"},
 	{"policy/reshape", "policy/shape", "what is asked becomes a shape"},
 	{"policy/reshape", "policy/plan", "and a plan, whose steps it begins"},
