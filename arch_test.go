@@ -115,6 +115,8 @@ var rooms = []room{
 	{path: "core/takeover", floor: 2, sees: 0},
 	{path: "policy/shape", floor: 2, sees: 0},
 	{path: "policy/gauge", floor: 2, sees: 0},
+	{path: "policy/gauge/gaugetest", floor: 2, sees: 0, fake: true},
+	{path: "policy/cost", floor: 2, sees: 0, tests: []string{"policy/gauge/gaugetest"}},
 	{path: "policy/plan", floor: 2, sees: 0},
 	{path: "policy/reshape", floor: 2, sees: 0},
 	{path: "data/decimal", floor: 2, sees: 0},
@@ -311,6 +313,9 @@ var edges = []edge{
 	{"core/join", "core/liveness", "how long others are waited for is in the table of times"},
 
 	{"policy/gauge", "policy/shape", "figures are of a job in its present shape"},
+	{"policy/gauge/gaugetest", "policy/gauge", "a test has figures of a job"},
+	{"policy/cost", "policy/gauge", "a prediction is made from figures"},
+	{"policy/cost", "policy/shape", "of the cost of a shape"},
 	{"policy/plan", "policy/shape", "a plan is the way between two shapes"},
 	{"policy/reshape", "policy/shape", "what is asked becomes a shape"},
 	{"policy/reshape", "policy/plan", "and a plan, whose steps it begins"},

@@ -1,0 +1,259 @@
+package cost
+
+import (
+	"fmt"
+	"math"
+
+	"bellows"
+	"bellows/policy/gauge"
+)
+
+// Term is what limits a shape.
+type Term uint8
+
+// The terms of the cost.
+const (
+	Processor Term = iota // of a node that runs tasks
+	Applying              // of changes to rows, by a server
+	LinkIn
+	LinkOut
+	BudgetIn
+	BudgetOut
+	PairLink
+)
+
+// Limit is the largest term of the cost, and its node.
+type Limit struct {
+	Term Term
+	Node bellows.NodeID
+	To   bellows.NodeID // of a pair
+}
+
+// String names the limit.
+func (l Limit) String() string {
+	switch l.Term {
+	case Applying:
+		return fmt.Sprintf("row updates at node-%d", l.Node)
+	case LinkIn:
+		return fmt.Sprintf("link of node-%d in", l.Node)
+	case LinkOut:
+		return fmt.Sprintf("link of node-%d out", l.Node)
+	case BudgetIn:
+		return fmt.Sprintf("budget of node-%d in", l.Node)
+	case BudgetOut:
+		return fmt.Sprintf("budget of node-%d out", l.Node)
+	case PairLink:
+		return fmt.Sprintf("link from node-%d to node-%d", l.Node, l.To)
+	}
+	return fmt.Sprintf("processor of node-%d", l.Node)
+}
+
+// Prediction is the seconds of an epoch in a shape, and what limits it.
+type Prediction struct {
+	Epoch gauge.Interval
+	Limit Limit
+}
+
+// Predict returns the cost of a shape.
+func (m *Model) Predict(groups []Group) Prediction {
+	var p Prediction
+	p.Epoch.Value, p.Limit = m.seconds(likely, groups)
+	p.Epoch.Low, _ = m.seconds(best, groups)
+	p.Epoch.High, _ = m.seconds(worst, groups)
+	return p
+}
+
+// Seconds returns the likely seconds of an epoch in a shape.
+func (m *Model) Seconds(groups []Group) float64 {
+	s, _ := m.seconds(likely, groups)
+	return s
+}
+
+// duration is a term of the cost in seconds of a clock, and its place.
+type duration struct {
+	seconds float64
+	limit   Limit
+}
+
+// longer keeps the longer of two.
+func (d *duration) longer(seconds float64, term Term, node bellows.NodeID) {
+	if seconds > d.seconds {
+		*d = duration{seconds, Limit{Term: term, Node: node}}
+	}
+}
+
+// totals are what all nodes of a shape pull, push and change in a clock.
+type totals struct{ pulled, pushed, rows float64 }
+
+// amounts are those of one node.
+type amounts struct{ pulled, pushed, rows, share float64 }
+
+// seconds returns the seconds of an epoch, and what limits them. Eq. 1 of Cruise: the slowest worker takes as long as
+// all. The mini-batches of the paper are clocks. Their number does not depend on how many splits a worker has:
+// ceil(d_i/B) of eq. 4 is the same for each.
+func (m *Model) seconds(e end, groups []Group) (float64, Limit) {
+	c := &m.at[e]
+	var all totals
+	for i := range groups {
+		g := &groups[i]
+		a, n := m.amounts(c, g), float64(g.Count)
+		all.pulled, all.pushed, all.rows = all.pulled+n*a.pulled, all.pushed+n*a.pushed, all.rows+n*a.rows
+	}
+	var pull, push, apply duration // of the slowest server
+	for i := range groups {
+		if g := &groups[i]; g.Lanes > 0 {
+			m.serve(c, g, all, &pull, &push, &apply)
+		}
+	}
+	var slowest duration
+	for i := range groups {
+		g := &groups[i]
+		m.busy(c, g, all, &slowest)
+		if g.Splits == 0 {
+			continue
+		}
+		if s := m.worker(c, g, groups, pull, push, apply); s.seconds > slowest.seconds {
+			slowest = s
+		}
+	}
+	return slowest.seconds * float64(m.f.Clocks.Epoch), m.budgeted(slowest.limit)
+}
+
+// amounts returns what a node of a group moves in a clock: nothing if all partitions are near splits.
+func (m *Model) amounts(c *condition, g *Group) amounts {
+	if m.free == 0 {
+		return amounts{}
+	}
+	k := g.Splits
+	return amounts{c.pulled.amount(k), c.pushed.amount(k), c.rows.amount(k), float64(g.Free) / m.free}
+}
+
+// serve returns how long a server needs for all workers: the first case of eq. 4 (§III.B), m_j·w/b_ij. Ours has the
+// bytes of all workers in place of m_j·w, since a node pulls what its splits read and not the whole model, without
+// what a node that also works pulls of itself. b_ij is a rate for each node and direction. The time of applying
+// changes, which the paper leaves out, is that of the lane with the most partitions.
+func (m *Model) serve(c *condition, g *Group, all totals, pull, push, apply *duration) {
+	a, s, id := m.amounts(c, g), &c.nodes[g.Node], m.f.Nodes[g.Node].ID
+	lent := float64(g.Lent)
+	pull.longer(((all.pulled-a.pulled)*a.share+lent)/s.out, LinkOut, id)
+	push.longer(((all.pushed-a.pushed)*a.share+lent)/s.in, LinkIn, id)
+	if g.Parts > 0 {
+		apply.longer(all.rows*a.share*s.row*laneShare(g), Applying, id)
+	}
+}
+
+// laneShare returns the share of a node's partitions that its fullest lane has.
+func laneShare(g *Group) float64 {
+	return math.Ceil(float64(g.Parts)/float64(g.Lanes)) / float64(g.Parts)
+}
+
+// worker returns the seconds of a clock of a worker, eq. 2: computing, and the communication that computing does not
+// hide. The paper takes pushes as hidden and pulls as not (§III.A); ours are measured. Servers apply after the push.
+func (m *Model) worker(c *condition, g *Group, groups []Group, pull, push, apply duration) duration {
+	a, s, id := m.amounts(c, g), &c.nodes[g.Node], m.f.Nodes[g.Node].ID
+	compute := m.compute(c, g)
+	// The second case of eq. 4: Σ_j m_j/b_ij, without what the node has itself.
+	borrowed := float64(g.Borrowed)
+	pull.longer((a.pulled*(1-a.share)+borrowed)/s.in, LinkIn, id)
+	push.longer((a.pushed*(1-a.share)+borrowed)/s.out, LinkOut, id)
+	m.pairs(c, g, a, groups, &pull, &push)
+	total := duration{compute, Limit{Term: Processor, Node: id}}
+	longest := compute
+	for _, d := range []duration{
+		{pull.seconds * c.pullWait, pull.limit},
+		{push.seconds * c.pushWait, push.limit},
+		{apply.seconds * c.lag, apply.limit},
+	} {
+		total.seconds += d.seconds
+		if d.seconds > longest {
+			longest, total.limit = d.seconds, d.limit
+		}
+	}
+	return total
+}
+
+// compute returns the seconds that a node computes in a clock: eq. 3, C_w.proc·d_i, with its splits on its slots. A
+// slot runs one split at a time.
+func (m *Model) compute(c *condition, g *Group) float64 {
+	slots := max(1, m.f.Nodes[g.Node].Slots)
+	return math.Ceil(float64(g.Splits)/float64(slots)) * m.work * c.nodes[g.Node].item
+}
+
+// pairs takes links between two nodes that are slower than the rest: b_ij of eq. 4.
+func (m *Model) pairs(c *condition, g *Group, a amounts, groups []Group, pull, push *duration) {
+	if len(c.pairs) == 0 || m.free == 0 {
+		return
+	}
+	id := m.f.Nodes[g.Node].ID
+	share := make(map[bellows.NodeID]float64, len(groups))
+	for i := range groups {
+		share[m.f.Nodes[groups[i].Node].ID] = float64(groups[i].Free) / m.free
+	}
+	for i, rate := range c.pairs {
+		p := &m.f.Pairs[i]
+		if t := a.pulled * share[p.From] / rate; p.To == id && t > pull.seconds {
+			*pull = duration{t, Limit{PairLink, p.From, p.To}}
+		}
+		if t := a.pushed * share[p.To] / rate; p.From == id && t > push.seconds {
+			*push = duration{t, Limit{PairLink, p.From, p.To}}
+		}
+	}
+}
+
+// busy takes what a node is busy with in a clock, whatever is hidden behind what: each direction of its link, and its
+// processors if it works and serves.
+func (m *Model) busy(c *condition, g *Group, all totals, slowest *duration) {
+	a, n := m.amounts(c, g), &m.f.Nodes[g.Node]
+	s := &c.nodes[g.Node]
+	pulled, pushed := a.pulled*(1-a.share)+float64(g.Borrowed), a.pushed*(1-a.share)+float64(g.Borrowed)
+	given, taken := (all.pulled-a.pulled)*a.share+float64(g.Lent), (all.pushed-a.pushed)*a.share+float64(g.Lent)
+	slowest.longer((pulled+taken)/s.in, LinkIn, n.ID)
+	slowest.longer((pushed+given)/s.out, LinkOut, n.ID)
+	seconds := float64(g.Splits)*m.work*s.item + all.rows*a.share*s.row
+	term := Processor
+	if g.Splits == 0 {
+		term = Applying
+	}
+	slowest.longer(seconds/float64(max(n.Slots, n.Lanes, 1)), term, n.ID)
+}
+
+// budgeted names the budget if it is below what the link takes.
+func (m *Model) budgeted(l Limit) Limit {
+	if m.f.Budget <= 0 {
+		return l
+	}
+	n := &m.f.Nodes[m.index[l.Node]]
+	switch {
+	case l.Term == LinkIn && n.In.Value > m.f.Budget:
+		l.Term = BudgetIn
+	case l.Term == LinkOut && n.Out.Value > m.f.Budget:
+		l.Term = BudgetOut
+	}
+	return l
+}
+
+// MemoryError says that a node has too little memory for a shape.
+type MemoryError struct {
+	Node   bellows.NodeID
+	Needed float64
+	Have   int64
+}
+
+func (e *MemoryError) Error() string {
+	return fmt.Sprintf("node-%d needs %.0f bytes of memory and has %d", e.Node, e.Needed, e.Have)
+}
+
+// CheckMemory returns an error if a node has too little memory: for its partitions, its splits, and a copy of the rows
+// that it pulls.
+func (m *Model) CheckMemory(groups []Group) error {
+	for i := range groups {
+		g := &groups[i]
+		n := &m.f.Nodes[g.Node]
+		a := m.amounts(&m.at[likely], g)
+		needed := float64(g.Held) + float64(g.Borrowed) + a.pulled*(1-a.share)
+		if n.Memory > 0 && needed > float64(n.Memory) {
+			return &MemoryError{n.ID, needed, n.Memory}
+		}
+	}
+	return nil
+}
