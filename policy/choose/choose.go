@@ -111,7 +111,7 @@ func realize(f *gauge.Figures, m *cost.Model, list []place, c Counts) (shape.Sha
 // refuse says why no row can be.
 func refuse(rows []Row) error {
 	if len(rows) == 0 {
-		return errors.New("no numbers of workers and servers are within what is asked; allow more of them, or fewer pins")
+		return errors.New("no numbers of workers and servers are within what is asked; widen them, or pin fewer nodes")
 	}
 	least := &rows[0]
 	for i := range rows {

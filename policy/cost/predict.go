@@ -24,28 +24,45 @@ const (
 
 // Limit is the largest term of the cost, and its node.
 type Limit struct {
-	Term Term
-	Node bellows.NodeID
-	To   bellows.NodeID // of a pair
+	Term          Term
+	Node          bellows.NodeID
+	To            bellows.NodeID // of a pair
+	Works, Serves bool           // what the node does
 }
 
 // String names the limit.
 func (l Limit) String() string {
-	switch l.Term {
-	case Applying:
-		return fmt.Sprintf("row updates at node-%d", l.Node)
-	case LinkIn:
-		return fmt.Sprintf("link of node-%d in", l.Node)
-	case LinkOut:
-		return fmt.Sprintf("link of node-%d out", l.Node)
-	case BudgetIn:
-		return fmt.Sprintf("budget of node-%d in", l.Node)
-	case BudgetOut:
-		return fmt.Sprintf("budget of node-%d out", l.Node)
-	case PairLink:
+	if l.Term == PairLink {
 		return fmt.Sprintf("link from node-%d to node-%d", l.Node, l.To)
 	}
-	return fmt.Sprintf("processor of node-%d", l.Node)
+	return l.name(fmt.Sprintf("node-%d", l.Node))
+}
+
+// OfAny names the limit of a shape in which no node is named.
+func (l Limit) OfAny() string {
+	switch {
+	case l.Works && l.Serves:
+		return l.name("a node")
+	case l.Works:
+		return l.name("a worker")
+	}
+	return l.name("a server")
+}
+
+func (l Limit) name(node string) string {
+	switch l.Term {
+	case Applying:
+		return "row updates at " + node
+	case LinkIn:
+		return "link of " + node + " in"
+	case LinkOut:
+		return "link of " + node + " out"
+	case BudgetIn:
+		return "budget of " + node + " in"
+	case BudgetOut:
+		return "budget of " + node + " out"
+	}
+	return "processor of " + node
 }
 
 // Prediction is the seconds of an epoch in a shape, and what limits it.
@@ -76,9 +93,9 @@ type duration struct {
 }
 
 // longer keeps the longer of two.
-func (d *duration) longer(seconds float64, term Term, node bellows.NodeID) {
+func (d *duration) longer(seconds float64, term Term, node bellows.NodeID, g *Group) {
 	if seconds > d.seconds {
-		*d = duration{seconds, Limit{Term: term, Node: node}}
+		*d = duration{seconds, Limit{Term: term, Node: node, Works: g.Splits > 0, Serves: g.Lanes > 0}}
 	}
 }
 
@@ -135,10 +152,10 @@ func (m *Model) amounts(c *condition, g *Group) amounts {
 func (m *Model) serve(c *condition, g *Group, all totals, pull, push, apply *duration) {
 	a, s, id := m.amounts(c, g), &c.nodes[g.Node], m.f.Nodes[g.Node].ID
 	lent := float64(g.Lent)
-	pull.longer(((all.pulled-a.pulled)*a.share+lent)/s.out, LinkOut, id)
-	push.longer(((all.pushed-a.pushed)*a.share+lent)/s.in, LinkIn, id)
+	pull.longer(((all.pulled-a.pulled)*a.share+lent)/s.out, LinkOut, id, g)
+	push.longer(((all.pushed-a.pushed)*a.share+lent)/s.in, LinkIn, id, g)
 	if g.Parts > 0 {
-		apply.longer(all.rows*a.share*s.row*laneShare(g), Applying, id)
+		apply.longer(all.rows*a.share*s.row*laneShare(g), Applying, id, g)
 	}
 }
 
@@ -154,10 +171,10 @@ func (m *Model) worker(c *condition, g *Group, groups []Group, pull, push, apply
 	compute := m.compute(c, g)
 	// The second case of eq. 4: Σ_j m_j/b_ij, without what the node has itself.
 	borrowed := float64(g.Borrowed)
-	pull.longer((a.pulled*(1-a.share)+borrowed)/s.in, LinkIn, id)
-	push.longer((a.pushed*(1-a.share)+borrowed)/s.out, LinkOut, id)
+	pull.longer((a.pulled*(1-a.share)+borrowed)/s.in, LinkIn, id, g)
+	push.longer((a.pushed*(1-a.share)+borrowed)/s.out, LinkOut, id, g)
 	m.pairs(c, g, a, groups, &pull, &push)
-	total := duration{compute, Limit{Term: Processor, Node: id}}
+	total := duration{compute, Limit{Term: Processor, Node: id, Works: true, Serves: g.Lanes > 0}}
 	longest := compute
 	for _, d := range []duration{
 		{pull.seconds * c.pullWait, pull.limit},
@@ -192,10 +209,10 @@ func (m *Model) pairs(c *condition, g *Group, a amounts, groups []Group, pull, p
 	for i, rate := range c.pairs {
 		p := &m.f.Pairs[i]
 		if t := a.pulled * share[p.From] / rate; p.To == id && t > pull.seconds {
-			*pull = duration{t, Limit{PairLink, p.From, p.To}}
+			*pull = duration{t, Limit{Term: PairLink, Node: p.From, To: p.To}}
 		}
 		if t := a.pushed * share[p.To] / rate; p.From == id && t > push.seconds {
-			*push = duration{t, Limit{PairLink, p.From, p.To}}
+			*push = duration{t, Limit{Term: PairLink, Node: p.From, To: p.To}}
 		}
 	}
 }
@@ -207,14 +224,14 @@ func (m *Model) busy(c *condition, g *Group, all totals, slowest *duration) {
 	s := &c.nodes[g.Node]
 	pulled, pushed := a.pulled*(1-a.share)+float64(g.Borrowed), a.pushed*(1-a.share)+float64(g.Borrowed)
 	given, taken := (all.pulled-a.pulled)*a.share+float64(g.Lent), (all.pushed-a.pushed)*a.share+float64(g.Lent)
-	slowest.longer((pulled+taken)/s.in, LinkIn, n.ID)
-	slowest.longer((pushed+given)/s.out, LinkOut, n.ID)
+	slowest.longer((pulled+taken)/s.in, LinkIn, n.ID, g)
+	slowest.longer((pushed+given)/s.out, LinkOut, n.ID, g)
 	seconds := float64(g.Splits)*m.work*s.item + all.rows*a.share*s.row
 	term := Processor
 	if g.Splits == 0 {
 		term = Applying
 	}
-	slowest.longer(seconds/float64(max(n.Slots, n.Lanes, 1)), term, n.ID)
+	slowest.longer(seconds/float64(max(n.Slots, n.Lanes, 1)), term, n.ID, g)
 }
 
 // budgeted names the budget if it is below what the link takes.
@@ -230,6 +247,31 @@ func (m *Model) budgeted(l Limit) Limit {
 		l.Term = BudgetOut
 	}
 	return l
+}
+
+// Moving returns the seconds that a job loses by a change, from what changes have cost it so far. If nothing has moved,
+// the bytes take the slowest link, and at worst each step takes a clock.
+func (m *Model) Moving(bytes int64, steps int, epoch gauge.Interval) gauge.Interval {
+	if steps == 0 {
+		return gauge.Interval{}
+	}
+	b, n := float64(bytes), float64(steps)
+	if t := m.f.Moved; t != nil {
+		return gauge.Interval{
+			Value: b*t.Byte.Value + n*t.Step.Value,
+			Low:   b*t.Byte.Low + n*t.Step.Low,
+			High:  b*t.Byte.High + n*t.Step.High,
+		}
+	}
+	slowest := func(c *condition) float64 {
+		rate := math.Inf(1)
+		for i := range c.nodes {
+			rate = min(rate, c.nodes[i].in, c.nodes[i].out)
+		}
+		return b / rate
+	}
+	clock := epoch.High / float64(m.f.Clocks.Epoch)
+	return gauge.Interval{Value: slowest(&m.at[likely]), High: slowest(&m.at[worst]) + n*clock}
 }
 
 // MemoryError says that a node has too little memory for a shape.

@@ -33,8 +33,11 @@ func Command(c *screen.Console) *cobra.Command {
 type options struct {
 	snapshot       string
 	print          bool
-	nodes, servers int
-	workers        string
+	nodes          int
+	workers        string // A, or A:B
+	servers        string
+	figures        string
+	pins           []string
 	slots, lanes   int
 	splits         int
 	partitions     string
@@ -65,18 +68,22 @@ func shapeCommand(c *screen.Console) *cobra.Command {
 		Short: "Show the steps from one cluster to another",
 		Annotations: line.Details("It prints the steps in which nodes would join, leave and change roles, and partitions and splits would move. The cluster " +
 			"is given by numbers or by a snapshot. Steps of one round would run at the same time; each waits for the steps that it names.\n\n" +
+			"With --figures it predicts the time of each number of workers and servers, chooses the best, and prints the steps to it.\n\n" +
 			"Node 0 leads. With --nodes, each other node runs tasks and holds partitions; with --workers and --servers it does one of them."),
 		Example: "plan shape --workers 3 --servers 2 --to workers=5,servers=2\nplan shape --nodes 4 --splits 32 --partitions 64 --to leave=node-2\n" +
-			"plan shape --workers 3:8 --servers 2 --print-snapshot\nplan shape --snapshot now.json --to workers=5 --json",
+			"plan shape --workers 3:8 --servers 2 --print-snapshot\nplan shape --snapshot now.json --to workers=5 --json\n" +
+			"plan shape --figures job.json --workers 2:6 --pin node-3=server",
 		Args: line.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(c, cmd) },
 	}
 	f := cmd.Flags()
+	f.StringVar(&o.figures, "figures", "", "JSON `FILE` of what a job has measured; - is standard input")
+	f.StringArrayVar(&o.pins, "pin", nil, "`NODE=ROLE` that stays: worker, server, both, unused")
 	f.StringVar(&o.snapshot, "snapshot", "", "JSON `FILE` of the cluster and its job; - is standard input")
 	f.BoolVar(&o.print, "print-snapshot", false, "print the cluster as a snapshot and end")
 	f.IntVar(&o.nodes, "nodes", 0, "`NUMBER` of nodes that run tasks and hold partitions")
 	f.StringVar(&o.workers, "workers", "", "`NUMBER` of nodes that run tasks; A:B: A now, at most B")
-	f.IntVar(&o.servers, "servers", 0, "`NUMBER` of nodes that hold partitions")
+	f.StringVar(&o.servers, "servers", "", "`NUMBER` of nodes that hold partitions; A:B with --figures")
 	f.IntVar(&o.slots, "slots", 1, "`NUMBER` of compute slots of a node that runs tasks")
 	f.IntVar(&o.lanes, "lanes", 1, "`NUMBER` of lanes of a node that holds partitions")
 	f.IntVar(&o.splits, "splits", 0, "`NUMBER` of splits (default: 4 a slot of the most nodes)")
@@ -94,6 +101,12 @@ func shapeCommand(c *screen.Console) *cobra.Command {
 var described = []string{"nodes", "workers", "servers", "slots", "lanes", "splits", "partitions", "partition-bytes", "split-bytes"}
 
 func (o *options) run(c *screen.Console, cmd *cobra.Command) error {
+	if o.figures != "" {
+		return o.predict(c, cmd)
+	}
+	if len(o.pins) > 0 {
+		return line.BadFlag("pin", o.pins[0], "roles are chosen by figures; give --figures, or leave this out")
+	}
 	policy, known := policies[o.policy]
 	switch {
 	case !known:
@@ -156,16 +169,19 @@ func (o *options) state(c *screen.Console, cmd *cobra.Command) (*state, int, err
 			return nil, 0, line.BadFlag("workers", o.workers, "%v", err)
 		}
 	}
-	servers := o.servers
-	if beside {
-		servers = 0
+	servers := 0
+	if !beside {
+		var err error
+		if servers, err = strconv.Atoi(o.servers); err != nil {
+			return nil, 0, line.BadFlag("servers", o.servers, "it must be a number")
+		}
 	}
 	for _, f := range []struct {
 		name        string
 		value, most int
 		applies     bool
 	}{
-		{"nodes", o.nodes, nodesMost, beside}, {"workers", workers, nodesMost, !beside}, {"workers", most, nodesMost, !beside}, {"servers", o.servers, nodesMost, !beside},
+		{"nodes", o.nodes, nodesMost, beside}, {"workers", workers, nodesMost, !beside}, {"workers", most, nodesMost, !beside}, {"servers", servers, nodesMost, !beside},
 		{"slots", o.slots, slotsMost, true}, {"lanes", o.lanes, slotsMost, true}, {"splits", o.splits, partsMost, cmd.Flag("splits").Changed},
 	} {
 		if f.applies && (f.value < 1 || f.value > f.most) {
@@ -307,15 +323,20 @@ func (p *planned) write(c *screen.Console) {
 		c.Printf("nothing is to be done\n")
 		return
 	}
-	for r := range p.Rounds {
+	writeSteps(c, p.Steps, p.Rounds)
+	c.Printf("%s in %s, %s to move; steps of a round run at once\n", figures.Plural(len(p.Steps), "step"), figures.Plural(p.Rounds, "round"), figures.Bytes(uint64(p.Bytes)))
+}
+
+// writeSteps writes rounds, and in each its steps.
+func writeSteps(c *screen.Console, steps []step, rounds int) {
+	for r := range rounds {
 		c.Printf("round %d\n", r+1)
-		for i := range p.Steps {
-			if s := &p.Steps[i]; s.Round == r+1 {
+		for i := range steps {
+			if s := &steps[i]; s.Round == r+1 {
 				c.Printf("%5d  %s%s\n", s.Step, s.describe(), s.remark())
 			}
 		}
 	}
-	c.Printf("%s in %s, %s to move; steps of a round run at once\n", figures.Plural(len(p.Steps), "step"), figures.Plural(p.Rounds, "round"), figures.Bytes(uint64(p.Bytes)))
 }
 
 func (n counts) String() string {

@@ -58,6 +58,11 @@ func (st *state) planned(policy shape.Policy, atOnce int) (*planned, error) {
 	if err != nil {
 		return nil, bellows.Errorf(bellows.Config, "plan", "", "%w", err)
 	}
+	return st.planTo(want, atOnce)
+}
+
+// planTo returns the plan to a shape.
+func (st *state) planTo(want shape.Decision, atOnce int) (*planned, error) {
 	if err := want.Validate(); err != nil {
 		return nil, bellows.Errorf(bellows.Bug, "plan", "", "what is decided is no shape: %w", err)
 	}
