@@ -223,10 +223,13 @@ func record(t *testing.T, found map[string]uint64) {
 // plantedSite is where a bug is planted: a literal name, so that the source is the list.
 var plantedSite = regexp.MustCompile(`planted\.On\(([^)]*)\)`)
 
+// unplayed are the rooms that no schedule plays. core/planted/testdata/policy.md lists their bugs, each with its test.
+var unplayed = regexp.MustCompile(`^policy/(gauge|cost|choose)/`)
+
 // plantedBugs returns the bugs that the tree's source names, in order of their names.
 func plantedBugs(t *testing.T) (names []string) {
 	eachSource(t, "..", func(path string, text []byte) {
-		if strings.HasPrefix(path, "core/planted/") {
+		if strings.HasPrefix(path, "core/planted/") || unplayed.MatchString(path) {
 			return
 		}
 		for _, site := range plantedSite.FindAllSubmatch(text, -1) {

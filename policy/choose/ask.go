@@ -25,7 +25,7 @@ const (
 	Both
 )
 
-// String returns the word of a role in flags.
+// String returns the name of a role in flags.
 func (r Role) String() string { return [...]string{"unused", "worker", "server", "both"}[r] }
 
 // works and serves say what a node with the role does.

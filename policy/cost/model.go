@@ -1,9 +1,9 @@
 // Package cost predicts how long an epoch takes in a shape, from the figures of a job.
 //
-// It has the cost model of Cruise (§III.A, §III.B, eq. 1 to 4) with terms that the paper leaves out: the computing of
-// servers, nodes that work and serve, the traffic of a node with several splits, pulls of a part of the model,
-// partitions that are with their splits, the measured overlap, budgets and memory. A prediction is an interval, and
-// has the term that limits it.
+// It has the cost model of Cruise (§III.A, §III.B, eq. 1 to 4) with terms that the paper leaves out. These are the
+// computing of servers, nodes that work and serve, and the traffic of a node with several splits, which pulls a part
+// of the model. Partitions that are with their splits cost nothing; overlap is measured; budgets and memory limit. A
+// prediction is an interval, and has the term that limits it.
 //
 // The package does not choose a shape, and does not know how one comes about.
 package cost
@@ -27,12 +27,12 @@ const (
 	ends
 )
 
-// cost returns a figure of which less is better.
+// cost returns a figure that is better if it is less.
 func (e end) cost(v gauge.Interval) float64 {
 	return [ends]float64{v.Value, v.Low, v.High}[e]
 }
 
-// rate returns a figure of which more is better.
+// rate returns a figure that is better if it is more.
 func (e end) rate(v gauge.Interval) float64 {
 	return [ends]float64{v.Value, v.High, v.Low}[e]
 }

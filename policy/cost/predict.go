@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"bellows"
+	"bellows/core/planted"
 	"bellows/policy/gauge"
 )
 
@@ -142,6 +143,9 @@ func (m *Model) amounts(c *condition, g *Group) amounts {
 		return amounts{}
 	}
 	k := g.Splits
+	if k > 0 && planted.On("whole-model-pulled") {
+		k = len(m.f.Splits)
+	}
 	return amounts{c.pulled.amount(k), c.pushed.amount(k), c.rows.amount(k), float64(g.Free) / m.free}
 }
 
@@ -154,7 +158,7 @@ func (m *Model) serve(c *condition, g *Group, all totals, pull, push, apply *dur
 	lent := float64(g.Lent)
 	pull.longer(((all.pulled-a.pulled)*a.share+lent)/s.out, LinkOut, id, g)
 	push.longer(((all.pushed-a.pushed)*a.share+lent)/s.in, LinkIn, id, g)
-	if g.Parts > 0 {
+	if g.Parts > 0 && !planted.On("server-compute-forgotten") {
 		apply.longer(all.rows*a.share*s.row*laneShare(g), Applying, id, g)
 	}
 }
@@ -217,8 +221,8 @@ func (m *Model) pairs(c *condition, g *Group, a amounts, groups []Group, pull, p
 	}
 }
 
-// busy takes what a node is busy with in a clock, whatever is hidden behind what: each direction of its link, and its
-// processors if it works and serves.
+// busy takes what a node is busy with in a clock, whatever passes while it computes: each direction of its link, and
+// its processors if it works and serves.
 func (m *Model) busy(c *condition, g *Group, all totals, slowest *duration) {
 	a, n := m.amounts(c, g), &m.f.Nodes[g.Node]
 	s := &c.nodes[g.Node]
@@ -293,7 +297,7 @@ func (m *Model) CheckMemory(groups []Group) error {
 		n := &m.f.Nodes[g.Node]
 		a := m.amounts(&m.at[likely], g)
 		needed := float64(g.Held) + float64(g.Borrowed) + a.pulled*(1-a.share)
-		if n.Memory > 0 && needed > float64(n.Memory) {
+		if n.Memory > 0 && !planted.On("memory-forgotten") && needed > float64(n.Memory) {
 			return &MemoryError{n.ID, needed, n.Memory}
 		}
 	}

@@ -299,3 +299,12 @@ func (v Interval) MarshalJSON() ([]byte, error) {
 	}
 	return json.Marshal(b)
 }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (v *Interval) UnmarshalJSON(text []byte) error {
+	parsed, err := parse(text)
+	if err != nil {
+		return err
+	}
+	return decodeInterval(parsed, v)
+}

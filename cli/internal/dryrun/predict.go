@@ -26,6 +26,9 @@ type predicted struct {
 	Moves  moves      `json:"moves"`  // from now to the chosen one
 	Steps  []step     `json:"steps"`
 	Rounds int        `json:"rounds"`
+	// Change is whether the change is worth its cost in the clocks that are left.
+	Change bool   `json:"change"`
+	Reason string `json:"reason"`
 }
 
 // expected is what is expected of a shape.
@@ -155,6 +158,11 @@ func explain(f *gauge.Figures, best *choose.Choice, atOnce int) (*predicted, err
 		}
 	}
 	out.Moves.Seconds = m.Moving(way.Bytes, len(way.Steps), at.Epoch)
+	var memory choose.Memory
+	present := choose.Present{Shape: choose.Name(&now), Measured: at.Epoch, Clocks: f.Clocks.Measured}
+	candidate := choose.Candidate{Shape: choose.Name(&best.Shape), Epoch: best.Epoch, Moving: out.Moves.Seconds}
+	v := memory.Step(f, present, []choose.Candidate{candidate})
+	out.Change, out.Reason = v.Change, v.Reason
 	return out, nil
 }
 
@@ -199,6 +207,11 @@ func (p *predicted) write(c *screen.Console, f *gauge.Figures) {
 	c.Printf("the change would move %s and %s, %s; the job would lose %s s, from %s\n", figures.Plural(m.Partitions, "partition"),
 		figures.Plural(m.Splits, "split"), figures.Bytes(uint64(m.Bytes)), figures.Duration(m.Seconds.Value), between(m.Seconds))
 	writeSteps(c, p.Steps, p.Rounds)
+	worth := "it is not worth its cost"
+	if p.Change {
+		worth = "it is worth its cost"
+	}
+	c.Printf("%s: %s\n", worth, p.Reason)
 	c.Printf("%s in %s; nothing was done\n", figures.Plural(len(p.Steps), "step"), figures.Plural(p.Rounds, "round"))
 }
 
