@@ -7,6 +7,7 @@ import (
 
 	"bellows/app"
 	"bellows/data"
+	"bellows/random"
 	"bellows/vec"
 )
 
@@ -26,11 +27,13 @@ type walker struct {
 	correct       int
 }
 
-// softmaxLoop is softmax regression by local steps that are averaged with momentum, on plain slices.
+// softmaxLoop is softmax regression by local steps that are averaged with momentum, on plain slices. Like the
+// application, a split begins a clock with a batch by chance: batches in the order of their rows are read faster.
 type softmaxLoop struct {
 	splits, clocks, batch, features, classes int
 	units                                    []unit // by split, then clock
 	held                                     []unit // by split
+	clock                                    int    // of the splits: those of the epochs' visits and scores
 	weights, velocity                        []float32
 	best                                     float64 // least loss of the held-out rows after an epoch
 	bestWeights                              []float32
@@ -88,7 +91,8 @@ func (l *softmaxLoop) deal(e *data.ExampleSet) {
 
 func (l *softmaxLoop) visit(threads int) int {
 	for clock := range l.clocks {
-		each(threads, l.splits, func(s int) { l.walk(&l.walkers[s], &l.units[s*l.clocks+clock]) })
+		each(threads, l.splits, func(s int) { l.walk(&l.walkers[s], &l.units[s*l.clocks+clock], l.start(s)) })
+		l.clock++
 		// The ways are summed along a binary tree, as commits of a clock are.
 		for step := 1; step < l.splits; step *= 2 {
 			for s := 0; s+step < l.splits; s += 2 * step {
@@ -106,13 +110,19 @@ func (l *softmaxLoop) visit(threads int) int {
 	return visited
 }
 
-// walk takes local steps from the common weights and leaves the split's way.
-func (l *softmaxLoop) walk(w *walker, u *unit) {
+// start returns the batch with which a split begins its clock, modulo their number.
+func (l *softmaxLoop) start(split int) int {
+	return int(random.Finish(1^uint64(split)<<32^uint64(l.clock)) >> 33)
+}
+
+// walk takes local steps from the common weights, beginning with batch start, and leaves the split's way.
+func (l *softmaxLoop) walk(w *walker, u *unit, start int) {
 	const step, l2, momentum = 0.05, 1e-4, 0.9
 	f, c, n := l.features, l.classes, len(u.class)
 	copy(w.local, l.weights)
 	batches := (n + l.batch - 1) / l.batch
-	for b := range batches {
+	for i := range batches {
+		b := (start + i) % batches
 		lo, hi := n*b/batches, n*(b+1)/batches
 		x, z := u.x[lo*f:hi*f], l.chances(w.local, w, u, lo, hi)
 		l.residuals(w, z, u.class[lo:hi])
@@ -181,6 +191,7 @@ func (w *walker) count(p []float32, y int32) {
 func (l *softmaxLoop) restart() {
 	clear(l.weights)
 	clear(l.velocity)
+	l.clock = 0
 	l.best = math.Inf(1)
 }
 
@@ -198,6 +209,7 @@ func (l *softmaxLoop) score(threads int) {
 			}
 		}
 	})
+	l.clock++
 	sum := 0.0
 	for s := range l.walkers {
 		sum += l.walkers[s].loss
