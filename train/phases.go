@@ -34,11 +34,14 @@ func (p *phases) follow(c *client.Client, ended bool) {
 	p.waits = w
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if ended {
+	switch {
+	case ended:
 		p.meter.End(time.Since(p.base))
-		return
+	case p.meter.Busy(): // most changes are such, and would need a reading of the clock each
+		p.meter.Wait(0, w)
+	default:
+		p.meter.Wait(time.Since(p.base), w)
 	}
-	p.meter.Wait(time.Since(p.base), w)
 }
 
 // spent returns how the slots have spent their time so far.

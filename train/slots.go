@@ -38,6 +38,13 @@ func (p *pool) wake(t *Task) {
 	p.give(p.scheduler.Wake(t.split))
 }
 
+// retry reports whether a task has been woken since it asked, so that it may ask again without waiting.
+func (p *pool) retry(t *Task) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.scheduler.Retry(t.split)
+}
+
 // park gives the slot of a task to the next one, and returns when the task has been woken and has a slot again. It is
 // called on the task's goroutine.
 func (p *pool) park(t *Task) {

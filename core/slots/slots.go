@@ -104,10 +104,18 @@ func (s *Scheduler) Wake(split bellows.SplitID) Turn {
 	return s.next()
 }
 
+// Retry reports whether a split's task, which runs, has been woken already: it may try again and need not Park.
+func (s *Scheduler) Retry(split bellows.SplitID) bool {
+	if s.states[split] != early {
+		return false
+	}
+	s.states[split], s.since[split] = running, s.now+1
+	return true
+}
+
 // Park says that a split's task, which runs, waits from now on. The turn may be its own.
 func (s *Scheduler) Park(split bellows.SplitID) Turn {
-	if s.states[split] == early {
-		s.states[split], s.since[split] = running, s.now+1
+	if s.Retry(split) {
 		return Turn{Resume, split}
 	}
 	s.states[split], s.since[split] = parked, 0

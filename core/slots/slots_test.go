@@ -130,10 +130,19 @@ func (c *crowd) step(closes bool) {
 		remove()
 		if j := slices.Index(c.early, split); j >= 0 {
 			c.early = slices.Delete(c.early, j, j+1)
+			if c.random.IntN(2) == 0 {
+				if !c.s.Retry(split) {
+					c.t.Errorf("%d was woken before it parked, and may not try again", split)
+				}
+				return
+			}
 			if turn := c.s.Park(split); turn != (slots.Turn{Do: slots.Resume, Split: split}) {
 				c.t.Errorf("%d was woken before it parked, and the turn is %v", split, turn)
 			}
 			return
+		}
+		if c.s.Retry(split) {
+			c.t.Errorf("%d was not woken, and may try again", split)
 		}
 		c.computes = slices.DeleteFunc(c.computes, func(s bellows.SplitID) bool { return s == split })
 		c.parked = append(c.parked, split)

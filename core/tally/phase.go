@@ -89,6 +89,10 @@ func (m *Meter) Compute(now time.Duration, more int) {
 	m.computing += more
 }
 
+// Busy reports whether a task computes on every slot. Then waits have no share of the time: Wait may be given any
+// moment that has passed, such as 0.
+func (m *Meter) Busy() bool { return m.computing >= m.slots }
+
 // Wait notes what the node waits for from now on.
 func (m *Meter) Wait(now time.Duration, w Waits) {
 	m.settle(now)

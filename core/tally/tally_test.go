@@ -72,6 +72,32 @@ func TestPhasesAddUp(t *testing.T) {
 	}
 }
 
+// TestWaitsOfBusySlotsNeedNoTime gives a meter the time of waits only while a slot is free.
+func TestWaitsOfBusySlotsNeedNoTime(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(3, 4))
+	timed, untimed := tally.NewMeter(2), tally.NewMeter(2)
+	for now, computing, busy := 0, 0, 0; busy < 50; now += r.IntN(3) {
+		more := r.IntN(3) - computing
+		w := tally.Waits{Tasks: r.IntN(3), Pushes: r.IntN(2), Commits: r.IntN(2)}
+		computing += more
+		timed.Compute(second(now), more)
+		untimed.Compute(second(now), more)
+		now += r.IntN(3)
+		timed.Wait(second(now), w)
+		if untimed.Busy() {
+			busy++
+			untimed.Wait(0, w)
+		} else {
+			untimed.Wait(second(now), w)
+		}
+		now += r.IntN(3)
+		if got, want := untimed.Spent(second(now)), timed.Spent(second(now)); got != want {
+			t.Fatalf("spent %v, want %v", got, want)
+		}
+	}
+}
+
 func TestWaitedOfNoTime(t *testing.T) {
 	t.Parallel()
 	if w := (&tally.Spent{}).Waited(); w != 0 {
