@@ -335,6 +335,7 @@ var edges = []edge{
 	{"node/launch", "node", "a process that was started runs a node"},
 	{"node/machine", "node", "a machine's speed is that of a job which a node runs"},
 	{"node/launch", "node/elastic", "what changes a job's shape starts processes"},
+	{"node", "node/memory", "a node collects garbage before it collects tables"},
 	{"node/elastic", "node", "it changes who takes part in a job, and who runs what"},
 
 	// Services.

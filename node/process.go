@@ -2,8 +2,6 @@ package node
 
 import (
 	"math/rand/v2"
-	"runtime"
-	"runtime/metrics"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -18,6 +16,7 @@ import (
 	"bellows/core/validate"
 	"bellows/link/fabric"
 	"bellows/link/wire"
+	"bellows/node/memory"
 	"bellows/table"
 	"bellows/train"
 	"bellows/vec"
@@ -321,22 +320,9 @@ func (p *process) closeTasks() {
 	var err error
 	if p.runner != nil {
 		err = p.runner.Close()
-		collectGarbage()
+		memory.Collect() // lanes send copies of their rows next
 	}
 	p.closed <- err
-}
-
-// garbageLeast is the size of a heap from which collectGarbage collects.
-const garbageLeast = 64 << 20
-
-// collectGarbage frees what tasks have left, before the state of a job is copied out of lanes. A sync.Pool keeps its
-// content for one more collection.
-func collectGarbage() {
-	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	if metrics.Read(sample); sample[0].Value.Uint64() >= garbageLeast {
-		runtime.GC()
-		runtime.GC()
-	}
 }
 
 // hasEnded reports whether this node knows that the job has ended, or has left while it continues. If the connection to

@@ -58,6 +58,16 @@ func (t *Task) PullRange(tab Table, first, end bellows.RowID) []float32 {
 	return t.core.View(tab, first, end)
 }
 
+// CopyRange writes the rows [first, end) of a table to dst, as PullRange shows them, for tasks that keep or change
+// them. PullRange copies rows of several partitions, so that this saves a copy.
+func (t *Task) CopyRange(tab Table, first, end bellows.RowID, dst []float32) {
+	t.checkRows(tab, first, end)
+	t.enter(Ask{AskRead, tab, first})
+	t.read(func(fx *client.Effects) bool { return t.runner.client.Read(t.core, tab, first, end, fx) })
+	t.leave()
+	t.core.CopyRows(tab, first, end, dst)
+}
+
 // read asks for rows until they are there.
 func (t *Task) read(question func(*client.Effects) bool) {
 	for !t.runner.read(t, question) {

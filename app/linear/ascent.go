@@ -75,7 +75,7 @@ func (e *ascent) RunTask(t *train.Task) error {
 func (e *ascent) pull(t *train.Task, u *block) []float32 {
 	if u.rows == nil {
 		sums := examples.Reserve(&e.sums, e.p.Features+1)
-		copy(sums, t.PullRange(sumsTable, 0, bellows.RowID(len(sums))))
+		t.CopyRange(sumsTable, 0, bellows.RowID(len(sums)), sums)
 		return sums
 	}
 	sums := examples.Reserve(&e.sums, len(u.rows))
@@ -97,17 +97,15 @@ func (e *ascent) ascend(t *train.Task, at int) {
 	}
 	by := p.penalty(t.Args())
 	sums := e.pull(t, u)
-	before := append(e.before[:0], sums...)
-	e.before = before
-	was := e.was[:0]
+	e.before = append(e.before[:0], sums...)
+	e.was = e.was[:0]
 	for home := first; home < last; home++ {
-		was = append(was, t.PullRow(dualsTable, bellows.RowID(home))[:len(p.Visited(home/p.Visits, home%p.Visits))]...)
+		e.was = append(e.was, t.PullRow(dualsTable, bellows.RowID(home))[:len(p.Visited(home/p.Visits, home%p.Visits))]...)
 	}
-	e.was = was
-	duals := append(e.duals[:0], was...)
+	duals := append(e.duals[:0], e.was...)
 	e.duals = duals
 	e.visit(u, sums, duals, by, random.Derive(p.Seed, uint64(t.Split()), uint64(t.Clock())), t.Args()[argHold] != 0)
-	vec.Axpy(-1, was, duals)
+	vec.Axpy(-1, e.was, duals)
 	for home := first; home < last; home++ {
 		row := examples.Reserve(&e.row, p.most)
 		clear(row)
@@ -115,7 +113,7 @@ func (e *ascent) ascend(t *train.Task, at int) {
 		duals = duals[n:]
 		t.PushRow(dualsTable, bellows.RowID(home), row)
 	}
-	vec.Axpy(-1, before, sums)
+	vec.Axpy(-1, e.before, sums)
 	for j, k := range u.share {
 		sums[j] /= k
 	}

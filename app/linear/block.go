@@ -137,8 +137,10 @@ func (p *problem) fillSparse(u *block, s examples.Source, rows []int32, at int, 
 	if !p.dual() {
 		return
 	}
-	if p.lone {
+	if u.share = p.all.share; p.lone && u.share == nil {
 		u.share = slices.Repeat([]float32{1}, p.Features+1)
+	}
+	if p.lone {
 		return
 	}
 	sharing := p.sharing[at]

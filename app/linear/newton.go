@@ -112,8 +112,8 @@ func (e *newton) RunTask(t *train.Task) error {
 
 // pull returns the table's weights and the direction.
 func (e *newton) pull(t *train.Task) (weights, direction []float32) {
-	e.weights = append(e.weights[:0], t.PullRange(weightsTable, 0, e.end())...)
-	e.direction = append(e.direction[:0], t.PullRange(directionTable, 0, e.end())...)
+	t.CopyRange(weightsTable, 0, e.end(), examples.Reserve(&e.weights, int(e.end())))
+	t.CopyRange(directionTable, 0, e.end(), examples.Reserve(&e.direction, int(e.end())))
 	return e.weights, e.direction
 }
 

@@ -55,12 +55,12 @@ func (t *Task) View(tab bellows.TableID, first, end bellows.RowID) []float32 {
 		return t.reader.View(n, int(first-lo), int(end-lo), c.partitions[n].width)
 	}
 	dst := t.room(int(end-first) * c.cfg.Tables[tab].Width)
-	t.copyRows(tab, first, end, dst)
+	t.CopyRows(tab, first, end, dst)
 	return dst
 }
 
-// copyRows writes the rows [first, end) as the task sees them to dst.
-func (t *Task) copyRows(tab bellows.TableID, first, end bellows.RowID, dst []float32) {
+// CopyRows writes the rows [first, end) as View shows them to dst.
+func (t *Task) CopyRows(tab bellows.TableID, first, end bellows.RowID, dst []float32) {
 	c := t.client
 	w := c.cfg.Tables[tab].Width
 	cut := c.cfg.Route.Cut(tab)

@@ -68,3 +68,16 @@ func afterCollection(percent int) {
 		afterCollection(percent)
 	}, percent)
 }
+
+// collectLeast is the size of a heap, in bytes, from which Collect collects.
+const collectLeast = 64 << 20
+
+// Collect frees what nothing refers to, if the heap is large: before memory is needed that the next collection would
+// come too late for. It collects twice, since a sync.Pool keeps its content for one more collection.
+func Collect() {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	if metrics.Read(sample); sample[0].Value.Uint64() >= collectLeast {
+		runtime.GC()
+		runtime.GC()
+	}
+}

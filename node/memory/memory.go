@@ -186,8 +186,10 @@ func (j *Job) clockShare() float64 {
 	return min(1, float64(most)*float64(j.Splits)/float64(j.Rows))
 }
 
-// Check estimates the peak of a run of an application, and refuses it if this machine has not got the memory, unless tried is set.
+// Check estimates the peak of a run of an application, and refuses it if this machine has not got the memory, unless tried is set. It collects garbage
+// first: what reading the data has left is much of a heap, and counts as alive until then.
 func (j *Job) Check(app string, tried bool) (Estimate, error) {
+	Collect()
 	e, limit := j.Estimate(Measure(readFile)), Available(readFile)
 	if e.More <= limit.Bytes || tried {
 		return e, nil
