@@ -88,7 +88,12 @@ func (r *reader) beginDocuments(n int, j *job) error {
 func (r *reader) documents(set *Set) (err error) {
 	s, d := &DocumentSet{}, &set.Detected
 	var b *bags.Bags
-	if r.layout.Format == Docword || r.layout.Format == LDAC {
+	if r.opt.Words != nil && r.words == nil {
+		r.words = bags.NewIndex(r.opt.Words)
+	}
+	counted := r.layout.Format == Docword || r.layout.Format == LDAC
+	switch {
+	case counted:
 		var words int
 		b, words = r.countedDocuments()
 		switch s.Vocab = r.known; {
@@ -98,28 +103,20 @@ func (r *reader) documents(set *Set) (err error) {
 		default:
 			s.Vocab, err = r.vocabulary(words, false)
 		}
-	} else {
-		b, s.Vocab = r.textDocuments()
-	}
-	if err != nil {
-		return err
-	}
-	switch {
-	case r.numbers != nil:
-		d.Dropped, s.Vocab = b.Renumber(r.numbers), r.opt.Words
+		if err != nil {
+			return err
+		}
+		switch {
+		case r.numbers != nil:
+			d.Dropped, s.Vocab = b.Renumber(r.numbers), r.opt.Words
+		case r.opt.Words != nil:
+			d.Dropped, s.Vocab = b.Renumber(r.words.Numbers(s.Vocab)), r.opt.Words
+		}
 	case r.opt.Words != nil:
-		if r.words == nil {
-			r.words = bags.NewIndex(r.opt.Words)
-		}
-		d.Dropped = b.Renumber(r.words.Numbers(s.Vocab))
+		b, d.Dropped = r.text().Known(r.words)
 		s.Vocab = r.opt.Words
-	case r.layout.Format == Text, r.layout.Words:
-		var kept []int32
-		kept, d.Rare, d.Common = b.Prune(len(s.Vocab))
-		for i, w := range kept {
-			s.Vocab[i] = s.Vocab[w]
-		}
-		s.Vocab = s.Vocab[:len(kept):len(kept)]
+	default:
+		b, s.Vocab, d.Rare, d.Common = r.text().Pruned()
 	}
 	s.Offset, s.Word, s.Count = b.Offset, b.Word, b.Count
 	if len(s.Word) == 0 && !r.opt.Unlabelled {
@@ -144,29 +141,24 @@ func (r *reader) noWordsError(d *Detection) error {
 	return &Error{File: r.ins[0].Shown(), What: what, How: how}
 }
 
-// textDocuments joins the documents of a text and counts the words in each.
-func (r *reader) textDocuments() (*bags.Bags, []string) {
-	vocab, tables := r.merge(func(w *worker) *lines.IDs { return &w.Items })
+// text joins the documents of a text.
+func (r *reader) text() *bags.Text {
 	tokens := 0
 	for _, p := range r.pieces {
 		tokens += len(p.Index)
 	}
-	b := bags.New(tokens)
+	t, tables := &bags.Text{Words: make([]int32, 0, tokens), Pairs: r.layout.Ngrams == layout.Pairs}, [][]int32(nil)
+	t.Names, tables = r.merge(func(w *worker) *lines.IDs { return &w.Items })
 	for _, p := range r.pieces {
 		// the caller reports the error
 		if r.opt.Meter.Add(1) != nil {
 			break // the reader reports it
 		}
-		from := int64(0)
-		for _, end := range p.Ends {
-			tokens := p.Index[from:end]
-			translate(tokens, tokens, tables[p.worker])
-			b.Add(tokens, len(vocab))
-			from = end
-		}
+		translate(p.Index, p.Index, tables[p.worker])
+		t.Append(p.Index, p.Ends)
 		*p = piece{}
 	}
-	return b, vocab
+	return t
 }
 
 // countedDocuments joins documents with sorted and counted words. words is one more than the largest word.

@@ -3,7 +3,7 @@
 //
 // The caller's duties, in order: New; then for each document Add with its tokens in any order, or Open and then Put for
 // each entry; then Sort, which finds repeated words in a document; then Prune, or Renumber into another vocabulary.
-// After that the slices belong to the caller.
+// After that the slices belong to the caller. Documents of a text are appended to a Text instead, which gives the bags.
 //
 // The package refuses only words given twice. The reader of the input checks its numbers.
 package bags

@@ -144,7 +144,7 @@ func (p *Layout) Uses(w *Numbers) []lines.Use {
 
 // TextParser makes the parser of text of one goroutine.
 func (p *Layout) TextParser(w *Numbers) *lines.Text {
-	l := &lines.Text{Words: &w.Items, Pairs: p.Ngrams == Pairs}
+	l := &lines.Text{Words: &w.Items}
 	if len(p.Stops) > 0 {
 		l.Stops = make(map[string]bool, len(p.Stops))
 		for _, word := range p.Stops {

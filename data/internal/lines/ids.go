@@ -17,7 +17,6 @@ type IDs struct {
 	small  []int32 // 1 + number of the id that is this decimal, 0 when unseen
 	other  []place // hash table of the other ids; its length is a power of two
 	texts  int     // entries in other
-	pairs  pairs   // of ids that join two other ids
 	names  []byte  // names holds all ids, concatenated. A string for each would take several times as much memory.
 	ends   []int   // where each id ends in names
 	first  []int32 // block of each id's first appearance, ascending
@@ -144,8 +143,7 @@ func (in *IDs) Reset() {
 		}
 	}
 	clear(in.other)
-	clear(in.pairs.table)
-	in.pairs.taken, in.texts, in.names, in.ends, in.first = 0, 0, in.names[:0], in.ends[:0], in.first[:0]
+	in.texts, in.names, in.ends, in.first = 0, in.names[:0], in.ends[:0], in.first[:0]
 }
 
 // IsMissing reports whether an id stands for a missing value. It is called only for new ids.

@@ -15,23 +15,19 @@ import (
 // bytes, with at least one letter. Text between words, shorter and longer runs, and numbers are not kept. A line
 // without words is an empty document.
 //
-// The words in Stops are not kept. With Pairs, each two adjacent kept words of a document are one more word, joined by
-// PairJoin.
+// The words in Stops are not kept.
 //
 // A piece gets its documents' words as Index, numbers of the worker's own IDs, and their Ends.
 type Text struct {
 	Words *IDs
 	Stops map[string]bool // stop words, which are left out
-	Pairs bool            // each two adjacent words make one more
 	Block int32           // number of the block being parsed
 
-	word    [wordRoom]byte  // the word being read; a run that exceeds it is no word
-	before  int32           // number of the previous word in the document, leftOut at its start
-	cache   wordcache.Cache // cache of recent words
-	resets  int             // of Words, when the cache was filled
-	pending []idPair        // pairs that have a place in the piece but no number yet
-	queued  int             // words of queue
-	queue   [wordsAtOnce]wordcache.Word
+	word   [wordRoom]byte  // the word being read; a run that exceeds it is no word
+	cache  wordcache.Cache // cache of recent words
+	resets int             // of Words, when the cache was filled
+	queued int             // words of queue
+	queue  [wordsAtOnce]wordcache.Word
 }
 
 // wordsAtOnce is the number of short words that are found at a time.
@@ -39,9 +35,6 @@ const wordsAtOnce = 64
 
 // WordBytes is the length of the longest word. Longer runs are addresses, encodings or damage.
 const WordBytes = 48
-
-// PairJoin joins the two words of a pair. No word contains it.
-const PairJoin = '_'
 
 // nearBytes is the length of the longest word that the cache takes.
 const nearBytes = 16
@@ -60,7 +53,7 @@ func (l *Text) Parse(text []byte, p *Piece) *Fault {
 	case l.resets != l.Words.resets:
 		l.cache.Clear()
 	}
-	l.resets, l.before, l.pending = l.Words.resets, leftOut, l.pending[:0]
+	l.resets = l.Words.resets
 	for i := 0; i < len(text); {
 		switch c := text[i]; {
 		case folded[c] != 0 || c >= utf8.RuneSelf:
@@ -85,7 +78,6 @@ func (l *Text) Parse(text []byte, p *Piece) *Fault {
 		}
 	}
 	l.numberQueued(p)
-	l.pair(p)
 	return nil
 }
 
@@ -107,23 +99,22 @@ func (l *Text) numberQueued(p *Piece) {
 	for _, w := range queue {
 		if w.Lo == 0 {
 			p.Ends, p.Label = append(p.Ends, int64(len(p.Index))), append(p.Label, 0)
-			l.before = leftOut
 			continue
 		}
-		if at := l.numberShort(w, p); at != leftOut {
-			l.put(at, p)
+		if at := l.numberShort(w); at != leftOut {
+			p.Index = append(p.Index, at)
 		}
 	}
 }
 
 // numberShort returns the number of a short word.
-func (l *Text) numberShort(w wordcache.Word, p *Piece) int32 {
+func (l *Text) numberShort(w wordcache.Word) int32 {
 	if at, ok := l.cache.Find(w); ok {
 		return at
 	}
 	binary.LittleEndian.PutUint64(l.word[:], w.Lo)
 	binary.LittleEndian.PutUint64(l.word[8:], w.Hi)
-	at := l.look(l.word[:w.Len()], p)
+	at := l.look(l.word[:w.Len()])
 	l.cache.Grow(len(l.Words.ends))
 	l.cache.Add(w, at)
 	return at
@@ -251,48 +242,20 @@ func beginsLetter(text []byte) bool {
 	return unicode.IsLetter(r)
 }
 
-// add numbers the word just read, unless it is dropped, and its pair with the previous word. n and runes are its
-// bytes and characters.
+// add numbers the word just read, unless it is dropped. n and runes are its bytes and characters.
 func (l *Text) add(n, runes int, letters byte, p *Piece) {
 	if runes < 2 || letters&letterBit == 0 || n > WordBytes {
 		return
 	}
-	if at := l.number(n, p); at != leftOut {
-		l.put(at, p)
-	}
-}
-
-// put appends a kept word, and its pair with the previous one.
-func (l *Text) put(at int32, p *Piece) {
-	p.Index = append(p.Index, at)
-	if !l.Pairs {
-		return
-	}
-	if l.before != leftOut {
-		l.pending = append(l.pending, idPair{first: l.before, second: at, to: len(p.Index)})
-		p.Index = append(p.Index, leftOut)
-		if len(l.pending) == pairsAtOnce {
-			l.pair(p)
-		}
-	}
-	l.before = at
-}
-
-// pairsAtOnce is the number of pairs that are numbered at a time.
-const pairsAtOnce = 64
-
-// pair numbers the pairs that have no number yet.
-func (l *Text) pair(p *Piece) {
-	if len(l.pending) > 0 {
-		l.Words.pairs.number(l.Words, l.pending, p.Index, l.Block)
-		l.pending = l.pending[:0]
+	if at := l.number(n); at != leftOut {
+		p.Index = append(p.Index, at)
 	}
 }
 
 // number returns the number of the word just read.
-func (l *Text) number(n int, p *Piece) int32 {
+func (l *Text) number(n int) int32 {
 	if n > nearBytes {
-		return l.look(l.word[:n], p)
+		return l.look(l.word[:n])
 	}
 	lo, hi := binary.LittleEndian.Uint64(l.word[:]), binary.LittleEndian.Uint64(l.word[8:])
 	if n < 8 {
@@ -300,12 +263,11 @@ func (l *Text) number(n int, p *Piece) int32 {
 	} else {
 		hi &= 1<<(8*(n-8)) - 1 // for 16 bytes the mask is all ones
 	}
-	return l.numberShort(wordcache.Word{Lo: lo, Hi: hi}, p)
+	return l.numberShort(wordcache.Word{Lo: lo, Hi: hi})
 }
 
-// look finds a word. A new one gets the next number, after those of the pairs before it.
-func (l *Text) look(word []byte, p *Piece) int32 {
-	l.pair(p)
+// look finds a word. A new one gets the next number.
+func (l *Text) look(word []byte) int32 {
 	if l.Stops[string(word)] {
 		return leftOut
 	}

@@ -9,9 +9,8 @@ import (
 )
 
 // plainWords returns the words that Text should find in a document, by a slow reference.
-func plainWords(doc string, stops map[string]bool, pairs bool) (words []string) {
+func plainWords(doc string, stops map[string]bool) (words []string) {
 	runes := []rune(doc)
-	before := ""
 	for i := 0; i < len(runes); {
 		word, letters := []rune(nil), 0
 		for ; i < len(runes); i++ {
@@ -40,10 +39,6 @@ func plainWords(doc string, stops map[string]bool, pairs bool) (words []string) 
 			continue
 		}
 		words = append(words, w)
-		if pairs && before != "" {
-			words = append(words, before+"_"+w)
-		}
-		before = w
 	}
 	return words
 }
@@ -55,17 +50,13 @@ func TestTextIsWhatItSays(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	alphabet := []rune("aAbBzZ09'’ ,._-\u0301éÉßİǅ東٣\U0001d400")
 	long := strings.Repeat("y", WordBytes-1)
-	for _, c := range []struct {
-		stops []string
-		pairs bool
-	}{{nil, false}, {nil, true}, {[]string{"aa", "ab", "ba", "zz", "é0"}, false},
-		{[]string{"aa", "ab", "a'a", long}, true}} {
+	for _, list := range [][]string{nil, {"aa", "ab", "ba", "zz", "é0"}, {"aa", "ab", "a'a", long}} {
 		stops := map[string]bool{}
-		for _, s := range c.stops {
+		for _, s := range list {
 			stops[s] = true
 		}
 		var ids IDs
-		l := &Text{Words: &ids, Stops: stops, Pairs: c.pairs}
+		l := &Text{Words: &ids, Stops: stops}
 		for block := range 300 {
 			var docs []string
 			for range 1 + rng.IntN(5) {
@@ -101,8 +92,8 @@ func TestTextIsWhatItSays(t *testing.T) {
 				for _, at := range p.Index[from:end] {
 					got = append(got, string(ids.name(at)))
 				}
-				if want := plainWords(docs[d], stops, c.pairs); !slices.Equal(got, want) {
-					t.Fatalf("%q with pairs %v: %q, not %q", docs[d], c.pairs, got, want)
+				if want := plainWords(docs[d], stops); !slices.Equal(got, want) {
+					t.Fatalf("%q: %q, not %q", docs[d], got, want)
 				}
 				from = end
 			}
@@ -129,7 +120,7 @@ func TestFaultKeepsWordsAbove(t *testing.T) {
 // TestTextAllocatesNothing of words that it has met.
 func TestTextAllocatesNothing(t *testing.T) {
 	text := []byte("The quick brown fox jumps over extraordinarily-incomprehensible dogs, don't\n")
-	l := &Text{Words: &IDs{}, Pairs: true, Stops: map[string]bool{"the": true}}
+	l := &Text{Words: &IDs{}, Stops: map[string]bool{"the": true}}
 	var p Piece
 	parse := func() {
 		p.Reset()
