@@ -104,23 +104,25 @@ func TestFramesStream(t *testing.T) {
 // that of Read.
 func TestFramesAboveADefectAreTaken(t *testing.T) {
 	t.Parallel()
-	for _, wrong := range []int{0, 16_384, 20_002, 30_000} {
-		for _, form := range writers {
-			sizes := []int{20_000, 3, 17_000}
-			good, bad := written(t, form.name, form.as(t, flowSchema, flowBatches(sizes, -1))),
-				written(t, form.name, form.as(t, flowSchema, flowBatches(sizes, wrong)))
-			for name, kind := range map[string]Kind{"a table": Examples, "ratings": Ratings} {
-				c := flowReads[name]
-				train, err := Read(t.Context(), []string{good}, kind, c.opt)
-				if err != nil {
-					t.Fatal(err)
-				}
-				opt := c.opt.ForTest(train)
-				_, want := Read(t.Context(), []string{bad}, kind, opt)
-				got, _, _, err := streamOf(t, []string{bad}, kind, opt)
+	sizes := []int{20_000, 3, 17_000}
+	for _, form := range writers {
+		good := written(t, form.name, form.as(t, flowSchema, flowBatches(sizes, -1)))
+		bad := map[int]string{}
+		for _, wrong := range []int{0, 16_384, 20_002, 30_000} {
+			bad[wrong] = written(t, form.name, form.as(t, flowSchema, flowBatches(sizes, wrong)))
+		}
+		for name, kind := range map[string]Kind{"a table": Examples, "ratings": Ratings} {
+			train, err := Read(t.Context(), []string{good}, kind, flowReads[name].opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows, opt := rowsInWords(train), flowReads[name].opt.ForTest(train)
+			for wrong, path := range bad {
+				_, want := Read(t.Context(), []string{path}, kind, opt)
+				got, _, _, err := streamOf(t, []string{path}, kind, opt)
 				if want == nil || err == nil || err.Error() != want.Error() ||
 					!strings.Contains(err.Error(), fmt.Sprintf("row %d: ", wrong+1)) ||
-					!slices.Equal(got, rowsInWords(train)[:wrong]) {
+					!slices.Equal(got, rows[:wrong]) {
 					t.Errorf("%s, %s, row %d: %d rows, %v\nnot\n%v", form.name, name, wrong, len(got), err, want)
 				}
 			}

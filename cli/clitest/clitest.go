@@ -69,6 +69,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -77,6 +78,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,7 +99,8 @@ import (
 // run wait while the file is locked. An interrupt of a held run cannot come too late, however few epochs it has.
 const holdVariable = "CLITEST_HOLD"
 
-// Main runs the tests of m, with a program that scripts can call, and maybe others, by their names.
+// Main runs the tests of m, twice as many at once as there are processors, with a program that scripts can call, and
+// maybe others, by their names.
 func Main(m *testing.M, program string, main func(), others ...Program) {
 	held := func(main func()) func() {
 		return func() {
@@ -109,6 +112,10 @@ func Main(m *testing.M, program string, main func(), others ...Program) {
 			}
 			main()
 		}
+	}
+	// go test -parallel overrides this. Scripts mostly wait for their processes.
+	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err) // the flags of tests are defined before TestMain
 	}
 	programs := map[string]func(){program: held(main)}
 	for _, o := range others {
