@@ -14,7 +14,7 @@ const (
 	stretchMax  = 384  // of k: kc in the paper
 	heightMax   = 12   // rows of a tile: two AVX2 tiles of 6, one AVX-512 tile of 12
 	tilesMax    = 8    // of one assembly call, which cannot be preempted
-	rowsMax     = 336  // of a packed at once: mc
+	rowsMax     = 528  // of a packed at once: mc
 	columnsMax  = 2048 // of b packed at once: nc
 	wideWidth   = 32   // columns of an AVX-512 tile; the last has 8, 16 or 32
 	narrowWidth = 16   // columns of an AVX2 tile

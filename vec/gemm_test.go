@@ -150,7 +150,7 @@ func TestGemmLargerShapes(t *testing.T) {
 	})
 }
 
-const rowsTested = 340 // more rows than are packed at once
+const rowsTested = 540 // more rows than are packed at once
 
 // TestGemmDegenerate: nothing to add means c = beta*c, and a and b unread.
 func TestGemmDegenerate(t *testing.T) {
@@ -236,23 +236,43 @@ func TestGemmSetsAgree(t *testing.T) {
 		t.Logf("this CPU has the sets %v only: nothing to compare", Sets())
 		return
 	}
-	run := func(f gemm, transA, transB bool, m, n, k int) []float32 {
+	run := func(f gemm, transA, transB bool, m, n, k int, beta float32) []float32 {
 		r := source(25)
 		a, b := operands(r, m, n, k, 3, transA, transB)
 		c := newMatrix(r, m, n, 0)
-		f(m, n, k, 0.3, a.x, a.stride, b.x, b.stride, 0.7, c.x, c.stride)
+		f(m, n, k, 0.3, a.x, a.stride, b.x, b.stride, beta, c.x, c.stride)
 		return c.x
 	}
-	for _, s := range [][3]int{{1, 1, 1}, {7, 50, 33}, {13, 17, 40}, {40, 10, 900}, {100, 49, 500}, {64, 64, 64}, {3, 48, 9}, {97, 40, 128}, {97, 40, 129}, {5, 70, 33}, {6, 64, 500}, {33, 70, 95}, {33, 1100, 96}, {19, 50, 1100}} {
+	for _, s := range [][3]int{{1, 1, 1}, {7, 50, 33}, {13, 17, 40}, {40, 10, 900}, {100, 49, 500}, {64, 64, 64}, {3, 48, 9}, {97, 40, 128}, {97, 40, 129}, {5, 70, 33}, {6, 64, 500}, {33, 70, 95}, {33, 1100, 96}, {19, 50, 1100},
+		{1, 10, 100}, {1, 31, 1100}, {1, 1, 40}, {50, 1, 40}, {2, 130, 500}, {6, 100, 40}, {8, 96, 20}, {540, 40, 390}} {
 		for _, f := range forms {
-			pin(t, "avx512")
-			wide := run(f.run, f.transA, f.transB, s[0], s[1], s[2])
-			pin(t, "avx2")
-			if !slices.Equal(wide, run(f.run, f.transA, f.transB, s[0], s[1], s[2])) {
-				t.Errorf("Gemm%s %v: avx2 and avx512 give different bits", f.name, s)
+			for _, beta := range []float32{0, 0.7, 1} {
+				pin(t, "avx512")
+				wide := run(f.run, f.transA, f.transB, s[0], s[1], s[2], beta)
+				pin(t, "avx2")
+				if !slices.Equal(wide, run(f.run, f.transA, f.transB, s[0], s[1], s[2], beta)) {
+					t.Errorf("Gemm%s %v beta %v: avx2 and avx512 give different bits", f.name, s, beta)
+				}
 			}
 		}
 	}
+}
+
+// TestGemmSignOfZero multiplies numbers whose products are too small for a float32, so that sums are zeros of either sign. A row has
+// the same zeros alone and beside another, though the kernels differ.
+func TestGemmSignOfZero(t *testing.T) {
+	eachSet(t, func(t *testing.T) {
+		const n, k = 10, 37
+		a, b := slices.Repeat([]float32{1e-30}, 2*k), slices.Repeat([]float32{-1e-30}, n*k)
+		one, two := make([]float32, n), make([]float32, 2*n)
+		GemmNN(1, n, k, 1, a, k, b, n, 0, one, n)
+		GemmNN(2, n, k, 1, a, k, b, n, 0, two, n)
+		for j := range one {
+			if math.Float32bits(one[j]) != math.Float32bits(two[j]) {
+				t.Errorf("column %d is %v in one row and %v in two", j, one[j], two[j])
+			}
+		}
+	})
 }
 
 func TestGemmConcurrently(t *testing.T) {
