@@ -135,7 +135,7 @@ func (g *product) chooseWidth() {
 func (g *product) inPlace() {
 	height := g.tileHeight(true, g.k)
 	if g.m <= height {
-		g.inRow()
+		g.oneTileHigh()
 		return
 	}
 	panels := panelsOf(g.m, height)
@@ -161,8 +161,8 @@ func (g *product) inPlace() {
 	}
 }
 
-// inRow works like inPlace if a tile has all rows: tiles lie next to each other.
-func (g *product) inRow() {
+// oneTileHigh works like inPlace if a tile has all rows: the tiles of one call are side by side.
+func (g *product) oneTileHigh() {
 	most := tilesMax * heightMax / g.m
 	for j := 0; j < g.n; {
 		tiles := 1

@@ -5,8 +5,7 @@ package vec
 const small = 32
 
 // longSums is the number of steps from which products with b transposed are sums of inner products, whatever their rows and
-// columns. Tiles that read b in panels are faster for many rows and up to 300 steps, but a few rows would not pay for the panels,
-// and the bits of a row must not depend on how many there are.
+// columns (decision 0135). Tiles that read b in panels are faster for many rows and fewer steps, but not for a few rows.
 const longSums = 96
 
 // dotStretchMax is how much of k one inner product covers before it is added to

@@ -258,8 +258,8 @@ func TestGemmSetsAgree(t *testing.T) {
 	}
 }
 
-// TestGemmSignOfZero multiplies numbers whose products are too small for a float32, so that sums are zeros of either sign. A row has
-// the same zeros alone and beside another, though the kernels differ.
+// TestGemmSignOfZero multiplies small numbers. Their products are too small for a float32, so that sums are zeros of either sign. A row
+// has the same zeros alone and with another, though the kernels differ.
 func TestGemmSignOfZero(t *testing.T) {
 	eachSet(t, func(t *testing.T) {
 		const n, k = 10, 37
