@@ -115,13 +115,14 @@ func (s *splits) letGo(split bellows.SplitID, e Executor, gone chan struct{}) {
 	}
 }
 
-// close closes all executors. No task may be running.
+// close closes all executors, and lets go of them with their memory. No task may be running.
 func (s *splits) close() error {
 	s.leaving.Wait()
 	err := s.err
 	for _, e := range s.executors {
 		err = errors.Join(err, closeExecutor(e))
 	}
+	clear(s.executors)
 	return err
 }
 
