@@ -151,6 +151,9 @@ func (u *uniform) rows(ask *Ask, fixed Counts, free int) (rows []Row) {
 		c.Servers += max(0, min(free-w, most(ask.Servers, len(u.f.Partitions))-c.serves()))
 		add(c)
 	}
+	if ask.Apart {
+		return rows
+	}
 	for b := range free {
 		c := fixed
 		c.Both += b + 1

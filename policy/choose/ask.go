@@ -42,6 +42,8 @@ func (b Bounds) allows(n int) bool { return n >= b.Low && (b.High == 0 || n <= b
 type Ask struct {
 	Workers, Servers Bounds
 	Pins             map[bellows.NodeID]Role
+	// Apart says that no node works and serves, as in Cruise (Fig. 3).
+	Apart bool
 }
 
 // Counts says how many nodes have which roles.

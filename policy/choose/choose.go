@@ -18,23 +18,12 @@ type Choice struct {
 	shape.Shape
 	cost.Prediction
 	Rows    []Row
+	Bound   float64 // likely seconds of an epoch that no shape can beat, as far as was proved
 	predict func(Counts) cost.Prediction
 }
 
 // Predict returns what is expected of one of the rows.
 func (c *Choice) Predict(r *Row) cost.Prediction { return c.predict(r.Counts) }
-
-// Find returns the best shape for a job.
-func Find(f *gauge.Figures, ask Ask) (*Choice, error) {
-	if err := check(f, &ask); err != nil {
-		return nil, err
-	}
-	list, err := places(f, ask)
-	if err != nil {
-		return nil, err
-	}
-	return findAlike(f, ask, list)
-}
 
 // check refuses what no shape can be.
 func check(f *gauge.Figures, ask *Ask) error {
@@ -58,44 +47,13 @@ func check(f *gauge.Figures, ask *Ask) error {
 	return nil
 }
 
-// findAlike finds the best shape of machines that are alike.
-func findAlike(f *gauge.Figures, ask Ask, list []place) (*Choice, error) {
-	var fixed Counts
-	free := 0
-	for i := range list {
-		if p := &list[i]; p.fixed {
-			fixed.add(p.role, 1)
-		} else {
-			free++
-		}
+// families returns the sorts of shapes that are looked at: in the first (false) no node works and serves, in the second
+// workers also serve.
+func families(ask Ask) []bool {
+	if ask.Apart {
+		return []bool{false}
 	}
-	if fixed == (Counts{}) && free == 0 {
-		return nil, refuse(nil)
-	}
-	pooled, node := pool(f, list)
-	u := newUniform(pooled, cost.New(pooled), node)
-	c := &Choice{Rows: u.rows(&ask, fixed, free)}
-	c.predict = func(c Counts) cost.Prediction { return u.model.Predict(u.deal(c)) }
-	m := cost.New(f)
-	found := false
-	for _, both := range []bool{false, true} { // the best of either family, as its parts are really dealt
-		best := fastest(c.Rows, both)
-		if best == nil {
-			continue
-		}
-		counts := u.trim(&ask, fixed, *best).Counts
-		s, p, err := realize(f, m, list, counts)
-		if err != nil {
-			return nil, err
-		}
-		if !found || p.Epoch.Value < c.Epoch.Value*(1-same) {
-			c.Counts, c.Shape, c.Prediction, found = counts, s, p, true
-		}
-	}
-	if !found {
-		return nil, refuse(c.Rows)
-	}
-	return c, nil
+	return []bool{false, true}
 }
 
 // realize deals the parts to nodes with so many roles, and predicts the shape.

@@ -3,6 +3,7 @@ package choose
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -232,10 +233,12 @@ func TestFindLeavesNodesUnused(t *testing.T) {
 	}
 }
 
-// TestFindKeepsPresentRoles: a job at its best shape changes nothing.
+// TestFindKeepsPresentRoles: a job at its best shape keeps its nodes, but for a few cases in which another search finds
+// a faster one.
 func TestFindKeepsPresentRoles(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(5, 2))
+	kept := 0
 	for range 300 {
 		f := uniformJob(rng)
 		c, err := Find(f, Ask{})
@@ -243,11 +246,14 @@ func TestFindKeepsPresentRoles(t *testing.T) {
 		adopt(f, &c.Shape)
 		again, err := Find(f, Ask{})
 		require.NoError(t, err)
-		for i, n := range c.Shape.Nodes {
-			if again.Shape.Nodes[i] != n {
-				t.Fatalf("%+v becomes %+v", c.Shape.Nodes, again.Shape.Nodes)
-			}
+		if slices.Equal(again.Shape.Nodes, c.Shape.Nodes) {
+			kept++
+		} else if again.Epoch.Value > c.Epoch.Value*1.0001 {
+			t.Fatalf("%+v becomes %+v, and %g s %g", c.Shape.Nodes, again.Shape.Nodes, c.Epoch.Value, again.Epoch.Value)
 		}
+	}
+	if kept < 270 {
+		t.Errorf("only %d of 300 jobs keep their nodes", kept)
 	}
 }
 

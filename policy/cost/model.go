@@ -92,9 +92,9 @@ func newCondition(f *gauge.Figures, e end) condition {
 			in: min(e.rate(n.In), limit), out: min(e.rate(n.Out), limit),
 		}
 	}
-	c.pulled = newCurve(f.Traffic, func(t *gauge.Traffic) float64 { return e.cost(t.Pulled) })
-	c.pushed = newCurve(f.Traffic, func(t *gauge.Traffic) float64 { return e.cost(t.Pushed) })
-	c.rows = newCurve(f.Traffic, func(t *gauge.Traffic) float64 { return e.cost(t.Rows) })
+	c.pulled = newCurve(f, func(t *gauge.Traffic) float64 { return e.cost(t.Pulled) })
+	c.pushed = newCurve(f, func(t *gauge.Traffic) float64 { return e.cost(t.Pushed) })
+	c.rows = newCurve(f, func(t *gauge.Traffic) float64 { return e.cost(t.Rows) })
 	c.pullWait, c.pushWait, c.lag = 1-e.rate(f.Hidden.Pulled), 1-e.rate(f.Hidden.Pushed), 1-e.rate(f.Hidden.Applied)
 	for i := range f.Pairs {
 		c.pairs = append(c.pairs, e.rate(f.Pairs[i].Rate))
@@ -155,12 +155,16 @@ func (m *Model) Loads(s *shape.Shape) []Group {
 
 // curve is what a node with so many splits pulls or pushes: a power of their number between measured points. It never
 // falls, and never grows faster than the number: rows that splits have in common travel once.
-type curve []point
+type curve struct {
+	points []point
+	known  []float64 // amounts that were computed, by splits
+}
 
 type point struct{ splits, amount, power float64 } // power holds from this point to the next
 
-func newCurve(traffic []gauge.Traffic, amount func(*gauge.Traffic) float64) curve {
-	c := make(curve, len(traffic))
+func newCurve(f *gauge.Figures, amount func(*gauge.Traffic) float64) curve {
+	traffic := f.Traffic
+	c := make([]point, len(traffic))
 	for i := range traffic {
 		c[i] = point{float64(traffic[i].Splits), amount(&traffic[i]), 0}
 		if i > 0 {
@@ -176,7 +180,7 @@ func newCurve(traffic []gauge.Traffic, amount func(*gauge.Traffic) float64) curv
 	} else {
 		c[0].power = singlePower
 	}
-	return c
+	return curve{c, make([]float64, len(f.Splits)+1)}
 }
 
 // singlePower is the power if one number of splits was measured. It is between 0, where all splits of a node have all
@@ -184,16 +188,15 @@ func newCurve(traffic []gauge.Traffic, amount func(*gauge.Traffic) float64) curv
 const singlePower = 0.5
 
 // amount returns what is moved by a node with so many splits.
-func (c curve) amount(splits int) float64 {
-	if splits == 0 {
-		return 0
+func (c *curve) amount(splits int) float64 {
+	if splits == 0 || c.known[splits] > 0 {
+		return c.known[splits]
 	}
 	n, i := float64(splits), 0
-	for i+1 < len(c) && c[i+1].splits <= n {
+	for i+1 < len(c.points) && c.points[i+1].splits <= n {
 		i++
 	}
-	if c[i].splits == n {
-		return c[i].amount
-	}
-	return c[i].amount * math.Pow(n/c[i].splits, c[i].power)
+	at := &c.points[i]
+	c.known[splits] = at.amount * math.Pow(n/at.splits, at.power)
+	return c.known[splits]
 }

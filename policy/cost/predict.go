@@ -87,6 +87,12 @@ func (m *Model) Seconds(groups []Group) float64 {
 	return s
 }
 
+// Likely returns the likely seconds of an epoch in a shape, and what limits them.
+func (m *Model) Likely(groups []Group) Prediction {
+	s, limit := m.seconds(likely, groups)
+	return Prediction{gauge.Exactly(s), limit}
+}
+
 // duration is a term of the cost in seconds of a clock, and its place.
 type duration struct {
 	seconds float64
@@ -302,4 +308,28 @@ func (m *Model) CheckMemory(groups []Group) error {
 		}
 	}
 	return nil
+}
+
+// Speed is the likely figures of a node.
+type Speed struct {
+	Split, Row float64 // seconds for a split in a clock, and for a row applied
+	In, Out    float64 // bytes a second
+}
+
+// Speed returns the figures of a node, by its place.
+func (m *Model) Speed(node int) Speed {
+	s := &m.at[likely].nodes[node]
+	return Speed{s.item * m.work, s.row, s.in, s.out}
+}
+
+// Traffic returns what a node with so many splits pulls, pushes and changes in a clock.
+func (m *Model) Traffic(splits int) (pulled, pushed, rows float64) {
+	a := m.amounts(&m.at[likely], &Group{Load: Load{Splits: splits}})
+	return a.pulled, a.pushed, a.rows
+}
+
+// Waits returns the shares of the time of pulls, pushes and applying that compute does not hide.
+func (m *Model) Waits() (pull, push, apply float64) {
+	c := &m.at[likely]
+	return c.pullWait, c.pushWait, c.lag
 }

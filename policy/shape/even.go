@@ -3,6 +3,7 @@ package shape
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"bellows"
@@ -34,7 +35,23 @@ func Deal(now Snapshot, nodes []Node) (Decision, error) {
 	if err := now.checkStay(nodes); err != nil {
 		return Decision{}, err
 	}
-	return Decision{now.deal(nodes), now.resized(nodes)}, nil
+	return Decision{now.deal(nodes, nil), now.resized(nodes)}, nil
+}
+
+// Shares says how many splits and partitions nodes get. Partitions that follow a split do not count.
+type Shares struct{ Splits, Partitions map[bellows.NodeID]int }
+
+// DealShares works like Deal, with shares that may be uneven. The shares of partitions are those of all tables: each
+// table is dealt in the same proportions. The splits of the shares are all splits, each at a node that runs tasks, and
+// some partition is at a node that holds partitions.
+func DealShares(now Snapshot, nodes []Node, shares Shares) (Decision, error) {
+	if err := validNodes(nodes); err != nil {
+		return Decision{}, err
+	}
+	if err := now.checkStay(nodes); err != nil {
+		return Decision{}, err
+	}
+	return Decision{now.deal(nodes, &shares), now.resized(nodes)}, nil
 }
 
 // stay refuses nodes and roles that are impossible if splits stay: a node that runs some must continue, and a new node
@@ -56,13 +73,18 @@ func (s *Snapshot) checkStay(nodes []Node) error {
 	return nil
 }
 
-// deal returns what Even deals over some nodes.
-func (s *Snapshot) deal(nodes []Node) Shape {
+// deal returns what Even deals over some nodes, or what DealShares does.
+func (s *Snapshot) deal(nodes []Node, shares *Shares) Shape {
 	want := Shape{Nodes: nodes}
-	if want.Splits = s.Splits; s.Stays == "" {
+	want.Splits = s.Splits
+	switch {
+	case s.Stays != "":
+	case shares == nil:
 		want.Splits = dealTo(s.Splits, workersOf(nodes), make(map[bellows.NodeID]int))
+	default:
+		want.Splits = dealQuota(s.Splits, workersOf(nodes), maps.Clone(shares.Splits))
 	}
-	want.Partitions = dealPartitions(s.Job, s.Shape, &want)
+	want.Partitions = dealPartitions(s.Job, s.Shape, &want, shares)
 	return want
 }
 
@@ -85,7 +107,8 @@ func ids(nodes []Node, which func(Node) bool) (list []bellows.NodeID) {
 
 // dealPartitions deals the partitions: table by table, so that each is spread, to nodes first, and
 // those of a node to its lanes.
-func dealPartitions(job Job, now Shape, want *Shape) []Place {
+func dealPartitions(job Job, now Shape, want *Shape, shares *Shares) []Place {
+	carried := make(map[bellows.NodeID]float64) // by shares: parts of a partition that a node has missed so far
 	to := slices.Clone(now.Partitions)
 	load := make(map[bellows.NodeID]int) // of all tables so far
 	lanes := make(map[Place]int)
@@ -103,7 +126,12 @@ func dealPartitions(job Job, now Shape, want *Shape) []Place {
 		for i, p := range free {
 			owners[i] = now.Partitions[p].Node
 		}
-		owners = dealTo(owners, serversOf(want.Nodes), load)
+		servers := serversOf(want.Nodes)
+		if shares == nil {
+			owners = dealTo(owners, servers, load)
+		} else {
+			owners = dealQuota(owners, servers, shares.quota(servers, len(free), carried))
+		}
 		for i, p := range free {
 			to[p].Node = owners[i]
 		}
@@ -181,6 +209,46 @@ func dealTo(owners []bellows.NodeID, among []bellows.NodeID, load map[bellows.No
 		}
 		load[n] += quota[n]
 	}
+	return dealQuota(owners, among, quota)
+}
+
+// quota returns how many of a table's partitions servers get: their shares, rounded so that errors do not add up.
+func (s *Shares) quota(servers []bellows.NodeID, parts int, carried map[bellows.NodeID]float64) map[bellows.NodeID]int {
+	all, left := 0, parts
+	for _, n := range servers {
+		all += s.Partitions[n]
+	}
+	share := func(n bellows.NodeID) float64 { return float64(s.Partitions[n]) / float64(all) }
+	if all == 0 {
+		share = func(bellows.NodeID) float64 { return 1 / float64(len(servers)) }
+	}
+	quota := make(map[bellows.NodeID]int, len(servers))
+	for _, n := range servers {
+		carried[n] += float64(parts) * share(n)
+		quota[n] = max(0, int(carried[n]+rounding))
+		carried[n] -= float64(quota[n])
+		left -= quota[n]
+	}
+	order := slices.Clone(servers)
+	slices.SortStableFunc(order, func(a, b bellows.NodeID) int { return cmp.Compare(carried[b], carried[a]) })
+	for i := 0; left > 0; i, left = (i+1)%len(order), left-1 {
+		quota[order[i]]++
+		carried[order[i]]--
+	}
+	for i := len(order) - 1; left < 0; i = (i + len(order) - 1) % len(order) {
+		if n := order[i]; quota[n] > 0 {
+			quota[n], left = quota[n]-1, left+1
+			carried[n]++
+		}
+	}
+	return quota
+}
+
+// rounding is what a sum of parts may lack of a whole one.
+const rounding = 1e-9
+
+// dealQuota gives each part to one of the holders, so that each has as many as its quota says. Those that may stay do.
+func dealQuota(owners, among []bellows.NodeID, quota map[bellows.NodeID]int) []bellows.NodeID {
 	to := slices.Clone(owners)
 	var spare []int
 	for i, o := range to {

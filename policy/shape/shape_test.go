@@ -350,3 +350,55 @@ func TestPlacesThatAreNotThereAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestDealSharesGivesQuotas: each node gets its splits, and of each table its share of partitions, within one; what may
+// stay does.
+func TestDealSharesGivesQuotas(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		nodes := []shape.Node{
+			{ID: 1, Slots: 1, Lanes: 1}, {ID: 2, Slots: 1, Lanes: 1}, {ID: 5, Slots: 1, Lanes: 1}, {ID: 7, Slots: 2, Lanes: 2},
+		}
+		now := shape.Snapshot{Job: shape.Job{Tables: []int{1 + rng.IntN(9), 1 + rng.IntN(9), 1 + rng.IntN(9)}}}
+		now.Nodes = nodes
+		shares, all := shape.Shares{Splits: map[bellows.NodeID]int{}, Partitions: map[bellows.NodeID]int{}}, 0
+		for _, n := range nodes {
+			shares.Splits[n.ID], shares.Partitions[n.ID] = rng.IntN(5), rng.IntN(5)
+			all += shares.Partitions[n.ID]
+			for range shares.Splits[n.ID] {
+				now.Splits = append(now.Splits, nodes[rng.IntN(len(nodes))].ID)
+			}
+		}
+		if all == 0 {
+			continue
+		}
+		for _, n := range now.Tables {
+			for range n {
+				at := nodes[rng.IntN(len(nodes))]
+				now.Partitions = append(now.Partitions, shape.Place{Node: at.ID, Lane: rng.IntN(at.Lanes)})
+			}
+		}
+		d, err := shape.DealShares(now, nodes, shares)
+		if err != nil || d.Validate() != nil {
+			t.Fatalf("seed %d: %v, %v", seed, err, d.Validate())
+		}
+		splits, parts := map[bellows.NodeID]int{}, map[bellows.NodeID]int{}
+		for _, n := range d.Splits {
+			splits[n]++
+		}
+		for _, p := range d.Partitions {
+			parts[p.Node]++
+		}
+		for _, n := range nodes {
+			want := float64(len(d.Partitions)) * float64(shares.Partitions[n.ID]) / float64(all)
+			if got := float64(parts[n.ID]); splits[n.ID] != shares.Splits[n.ID] || got < want-1 || got > want+1 {
+				t.Errorf("seed %d: node %d has %d splits and %g partitions of %g", seed, n.ID, splits[n.ID], got, want)
+			}
+		}
+		again, err := shape.DealShares(shape.Snapshot{Job: now.Job, Shape: d.Shape}, nodes, shares)
+		if err != nil || !slices.Equal(again.Splits, d.Splits) || !slices.Equal(again.Partitions, d.Partitions) {
+			t.Errorf("seed %d: what is as wanted moves", seed)
+		}
+	}
+}

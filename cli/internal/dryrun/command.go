@@ -38,6 +38,7 @@ type options struct {
 	servers        string
 	figures        string
 	pins           []string
+	apart          bool
 	slots, lanes   int
 	splits         int
 	partitions     string
@@ -78,6 +79,7 @@ func shapeCommand(c *screen.Console) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.figures, "figures", "", "JSON `FILE` of what a job has measured; - is standard input")
+	f.BoolVar(&o.apart, "apart", false, "no node runs tasks and holds partitions; with --figures")
 	f.StringArrayVar(&o.pins, "pin", nil, "`NODE=ROLE` that stays: worker, server, both, unused")
 	f.StringVar(&o.snapshot, "snapshot", "", "JSON `FILE` of the cluster and its job; - is standard input")
 	f.BoolVar(&o.print, "print-snapshot", false, "print the cluster as a snapshot and end")
@@ -104,8 +106,10 @@ func (o *options) run(c *screen.Console, cmd *cobra.Command) error {
 	if o.figures != "" {
 		return o.predict(c, cmd)
 	}
-	if len(o.pins) > 0 {
-		return line.BadFlag("pin", o.pins[0], "roles are chosen by figures; give --figures, or leave this out")
+	for _, name := range []string{"pin", "apart"} {
+		if f := cmd.Flag(name); f.Changed {
+			return line.BadFlag(name, strings.Trim(f.Value.String(), "[]"), "roles are chosen by figures; give --figures, or leave this out")
+		}
 	}
 	policy, known := policies[o.policy]
 	switch {

@@ -22,8 +22,9 @@ import (
 type predicted struct {
 	Now    expected   `json:"now"`
 	Chosen expected   `json:"chosen"`
-	Shapes []expected `json:"shapes"` // of every number of workers and servers
-	Moves  moves      `json:"moves"`  // from now to the chosen one
+	Shapes []expected `json:"shapes"`        // of every number of workers and servers
+	Bound  float64    `json:"bound_seconds"` // of an epoch, which no shape can beat
+	Moves  moves      `json:"moves"`         // from now to the chosen one
 	Steps  []step     `json:"steps"`
 	Rounds int        `json:"rounds"`
 	// Change is whether the change is worth its cost in the clocks that are left.
@@ -50,7 +51,7 @@ type moves struct {
 }
 
 // withFigures are the flags that --figures allows.
-var withFigures = []string{"figures", "workers", "servers", "pin", "at-once"}
+var withFigures = []string{"figures", "workers", "servers", "pin", "apart", "at-once"}
 
 // predict prints what shapes would give a job with measured figures.
 func (o *options) predict(c *screen.Console, cmd *cobra.Command) error {
@@ -85,7 +86,7 @@ func (o *options) predict(c *screen.Console, cmd *cobra.Command) error {
 
 // ask returns what flags demand of the shape.
 func (o *options) ask() (choose.Ask, error) {
-	a := choose.Ask{Pins: map[bellows.NodeID]choose.Role{}}
+	a := choose.Ask{Pins: map[bellows.NodeID]choose.Role{}, Apart: o.apart}
 	for _, f := range []struct {
 		name, text string
 		to         *choose.Bounds
@@ -125,7 +126,7 @@ func (o *options) ask() (choose.Ask, error) {
 func explain(f *gauge.Figures, best *choose.Choice, atOnce int) (*predicted, error) {
 	m, now := cost.New(f), f.Shape()
 	at := m.Predict(m.Loads(&now))
-	out := &predicted{Now: expectedOf(&now, at), Chosen: expectedOf(&best.Shape, best.Prediction)}
+	out := &predicted{Now: expectedOf(&now, at), Chosen: expectedOf(&best.Shape, best.Prediction), Bound: best.Bound}
 	for i := range best.Rows {
 		r := &best.Rows[i]
 		e := expected{Workers: r.Workers + r.Both, Servers: r.Servers + r.Both, Both: r.Both}
@@ -199,6 +200,8 @@ func (p *predicted) write(c *screen.Console, f *gauge.Figures) {
 	}
 	c.Printf("now:    %s\n", &p.Now)
 	c.Printf("chosen: %s\n", &p.Chosen)
+	c.Printf("no shape is expected to take less than %s s; the chosen one takes up to %.1f %% more\n",
+		figures.Duration(p.Bound), 100*(p.Chosen.Seconds.Value/p.Bound-1))
 	if len(p.Steps) == 0 {
 		c.Printf("nothing would change\n")
 		return

@@ -1,0 +1,128 @@
+package choose
+
+import (
+	"bellows/policy/cost"
+	"bellows/policy/gauge"
+)
+
+// Find returns the best shape for a job.
+func Find(f *gauge.Figures, ask Ask) (*Choice, error) {
+	if err := check(f, &ask); err != nil {
+		return nil, err
+	}
+	list, err := places(f, ask)
+	if err != nil {
+		return nil, err
+	}
+	c, err := find(f, ask, list)
+	if err == nil {
+		c.keep(f, ask, list)
+	}
+	return c, err
+}
+
+// keep takes the present shape if it may be kept, and the one that was found is not faster and has no fewer nodes.
+func (c *Choice) keep(f *gauge.Figures, ask Ask, list []place) {
+	now, m := f.Shape(), cost.New(f)
+	groups := m.Loads(&now)
+	var counts Counts
+	for i := range list {
+		role := roleOf(&f.Nodes[i])
+		if !list[i].allows(role) || ask.Apart && role == Both {
+			return
+		}
+		counts.add(role, 1)
+	}
+	p := m.Predict(groups)
+	found := Row{Counts: c.Counts, Seconds: c.Epoch.Value}
+	present := Row{Counts: counts, Seconds: p.Epoch.Value}
+	if counts.within(&ask, f) && m.CheckMemory(groups) == nil && !found.better(&present) {
+		c.Counts, c.Shape, c.Prediction = counts, now, p
+		c.Bound = min(c.Bound, p.Epoch.Value)
+	}
+}
+
+// find returns the best shape that it finds, whatever the present one is.
+func find(f *gauge.Figures, ask Ask, list []place) (*Choice, error) {
+	if len(f.Pairs) > 0 || !oneKind(f, list) {
+		return findUnlike(f, ask, list)
+	}
+	c, err := findAlike(f, ask, list)
+	if err != nil || len(f.Nodes) > searchMost || c.Epoch.Value <= c.Bound*(1+gapMost) {
+		return c, err
+	}
+	// Uneven shares may be better where parts are few.
+	if other, err := findUnlike(f, ask, list); err == nil && other.Epoch.Value < c.Epoch.Value*(1-gapMost) {
+		other.Rows, other.predict = c.Rows, c.predict
+		return other, nil
+	}
+	return c, nil
+}
+
+// Machines that are alike get even shares, unless there are few of them and the bound is this much lower.
+const (
+	searchMost = 64
+	gapMost    = 0.01
+)
+
+// oneKind reports whether all machines with a role are alike, and able to work and to serve if their role is free.
+func oneKind(f *gauge.Figures, list []place) bool {
+	first := -1
+	for i := range list {
+		p := &list[i]
+		switch {
+		case p.fixed && p.role == Unused:
+			continue
+		case !p.fixed && !(p.work && p.serve):
+			return false
+		case first < 0:
+			first = i
+		}
+		if distance(&f.Nodes[first], &f.Nodes[i]) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// findAlike finds the best shape of machines that are alike.
+func findAlike(f *gauge.Figures, ask Ask, list []place) (*Choice, error) {
+	var fixed Counts
+	free := 0
+	for i := range list {
+		if p := &list[i]; p.fixed {
+			fixed.add(p.role, 1)
+		} else {
+			free++
+		}
+	}
+	if fixed == (Counts{}) && free == 0 {
+		return nil, refuse(nil)
+	}
+	pooled, node := pool(f, list)
+	u := newUniform(pooled, cost.New(pooled), node)
+	c := &Choice{Rows: u.rows(&ask, fixed, free)}
+	c.predict = func(c Counts) cost.Prediction { return u.model.Predict(u.deal(c)) }
+	m := cost.New(f)
+	found := false
+	for _, both := range families(ask) { // the best of either family, as its parts are really dealt
+		best := fastest(c.Rows, both)
+		if best == nil {
+			continue
+		}
+		counts := u.trim(&ask, fixed, *best).Counts
+		s, p, err := realize(f, m, list, counts)
+		if err != nil {
+			return nil, err
+		}
+		if !found || p.Epoch.Value < c.Epoch.Value*(1-same) {
+			c.Counts, c.Shape, c.Prediction, found = counts, s, p, true
+		}
+	}
+	if !found {
+		return nil, refuse(c.Rows)
+	}
+	s := newSearcher(f, &ask, list)
+	c.Bound = s.prove(families(ask), c.Epoch.Value, func([]int, bool) float64 { return c.Epoch.Value })
+	return c, nil
+}
