@@ -111,7 +111,7 @@ func (b *bounder) set(classes []class) {
 
 // feasible reports whether a clock of so many seconds is not ruled out.
 func (b *bounder) feasible(t float64) bool {
-	var server [3]float64 // least seconds for all pulls, all pushes and all changes
+	var server [4]float64 // least seconds for all pulls, all pushes, all changes, and what is not hidden of all three
 	for range 3 {
 		runs := 0
 		for _, i := range b.order {
@@ -125,8 +125,9 @@ func (b *bounder) feasible(t float64) bool {
 		if runs < b.splits {
 			return false
 		}
-		next := b.servers()
-		if max(next[0], next[1]) > t*(1+same) {
+		all := b.totals()
+		next := b.servers(all)
+		if max(next[0], next[1], b.slowest(4, all), b.busy(all)) > t*(1+same) {
 			return false
 		}
 		if next == server {
@@ -138,7 +139,7 @@ func (b *bounder) feasible(t float64) bool {
 }
 
 // mostSplits returns how many splits a worker can run at most.
-func (b *bounder) mostSplits(c *class, t float64, server [3]float64) int {
+func (b *bounder) mostSplits(c *class, t float64, server [4]float64) int {
 	low, high := 0, b.splits
 	for low < high {
 		mid := (low + high + 1) / 2
@@ -153,22 +154,21 @@ func (b *bounder) mostSplits(c *class, t float64, server [3]float64) int {
 
 // seconds returns the least seconds of a clock of a worker with so many splits. One that also serves may hold all that
 // it pulls itself.
-func (b *bounder) seconds(c *class, splits int, server [3]float64) float64 {
+func (b *bounder) seconds(c *class, splits int, server [4]float64) float64 {
 	compute := math.Ceil(float64(splits)/float64(c.slots)) * c.speed.Split
 	var in, out float64
 	if !c.serve {
 		pulled, pushed, _ := b.model.Traffic(splits)
 		in, out = pulled/c.speed.In, pushed/c.speed.Out
 	}
-	sum := compute + b.pull*max(in, server[0]) + b.push*max(out, server[1]) + b.applied*server[2]
-	return max(sum, in, out)
+	wait := b.pull*max(in, server[0]) + b.push*max(out, server[1]) + b.applied*server[2]
+	return max(compute+max(wait, server[3]), in, out)
 }
 
 // servers returns the least seconds that the slowest server needs for what workers pull, push and change.
-func (b *bounder) servers() (least [3]float64) {
-	all := b.totals()
+func (b *bounder) servers(all [3]float64) (least [4]float64) {
 	for kind := range least {
-		least[kind] = b.slowest(kind, all[kind])
+		least[kind] = b.slowest(kind, all)
 	}
 	return least
 }
@@ -212,25 +212,58 @@ func (b *bounder) totals() (all [3]float64) {
 	return all
 }
 
-// slowest returns the least seconds of the slowest server for an amount: pulls (0), pushes (1) or changes (2).
-func (b *bounder) slowest(kind int, amount float64) float64 {
-	if amount == 0 {
+// busy returns the least seconds in which links and processors together do their work. A node receives each byte and
+// another one sends it, but for what the largest worker may hold itself.
+func (b *bounder) busy(all [3]float64) float64 {
+	var in, out, processors, own float64
+	split, row := math.Inf(1), math.Inf(1)
+	for i := range b.classes {
+		c := &b.classes[i]
+		if c.count == 0 || !c.work && !c.serve {
+			continue
+		}
+		n := float64(c.count)
+		in, out, processors = in+n*c.speed.In, out+n*c.speed.Out, processors+n*float64(max(c.slots, c.lanes))
+		if c.work {
+			split = min(split, c.speed.Split)
+		}
+		if c.serve {
+			row = min(row, c.speed.Row)
+		}
+		if c.work && c.serve {
+			pulled, pushed, _ := b.model.Traffic(c.most)
+			own = max(own, pulled+pushed)
+		}
+	}
+	bytes := all[0] + all[1] - own
+	return max(bytes/in, bytes/out, (float64(b.splits)*split+all[2]*row)/processors)
+}
+
+// rate returns which share of the model a server serves in a second: of pulls (0), pushes (1), changes (2), of what is
+// not hidden of all three (3), or of changes with all of its processors (4).
+func (b *bounder) rate(c *class, kind int, all [3]float64) float64 {
+	left := all
+	if c.work { // it has its own part at hand
+		pulled, pushed, _ := b.model.Traffic(c.most)
+		left[0], left[1] = max(0, left[0]-pulled), max(0, left[1]-pushed)
+	}
+	seconds := [3]float64{left[0] / c.speed.Out, left[1] / c.speed.In, left[2] * c.speed.Row / float64(c.lanes)}
+	switch {
+	case kind < 3:
+		return 1 / seconds[kind]
+	case kind == 4:
+		return float64(max(c.slots, c.lanes)) / (left[2] * c.speed.Row)
+	}
+	return 1 / (b.pull*seconds[0] + b.push*seconds[1] + b.applied*seconds[2])
+}
+
+// slowest returns the least seconds of the slowest server, by the kinds of rate. The sum of the three for the best
+// shares of each is never above what all three take with one and the same shares (3).
+func (b *bounder) slowest(kind int, all [3]float64) float64 {
+	if kind < 3 && all[kind] == 0 || kind == 4 && all[2] == 0 {
 		return 0
 	}
-	rate := func(c *class) float64 { // shares of the model that it serves in a second
-		if kind == 2 {
-			return float64(c.lanes) / (amount * c.speed.Row)
-		}
-		left := amount
-		if c.work { // it has its own part at hand
-			pulled, pushed, _ := b.model.Traffic(c.most)
-			left -= [2]float64{pulled, pushed}[kind]
-		}
-		if left <= 0 {
-			return math.Inf(1)
-		}
-		return [2]float64{c.speed.Out, c.speed.In}[kind] / left
-	}
+	rate := func(c *class) float64 { return b.rate(c, kind, all) }
 	sum := 0.0
 	for i := range b.classes {
 		if c := &b.classes[i]; c.serve && c.count > 0 {

@@ -224,7 +224,7 @@ func (s *searcher) deal(roles []Role) *dealing {
 
 // dealParts gives each partition to the server that then needs the least time, and returns the seconds of the slowest
 // server for pulls, pushes and changes.
-func (s *searcher) dealParts(d *dealing, servers []int) (slowest [3]float64) {
+func (s *searcher) dealParts(d *dealing, servers []int) (slowest [4]float64) {
 	var all [3]float64
 	for i, n := range d.splits {
 		if d.parts[i] = 0; n > 0 {
@@ -272,7 +272,7 @@ func (s *searcher) dealParts(d *dealing, servers []int) (slowest [3]float64) {
 }
 
 // dealSplits gives each split to the worker that then takes the least time.
-func (s *searcher) dealSplits(d *dealing, workers []int, server [3]float64) {
+func (s *searcher) dealSplits(d *dealing, workers []int, server [4]float64) {
 	takes := func(i int) float64 {
 		if d.splits[i] == len(s.f.Splits) {
 			return math.Inf(1)
