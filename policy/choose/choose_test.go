@@ -270,3 +270,15 @@ func adopt(f *gauge.Figures, s *shape.Shape) {
 		f.Partitions[i].Node, f.Partitions[i].Lane = p.Node, p.Lane
 	}
 }
+
+// BenchmarkRows prints the time of the answer for machines that are alike, without the bound.
+func BenchmarkRows(b *testing.B) {
+	f := gaugetest.Random(rand.New(rand.NewPCG(1, 1)), gaugetest.Size{Nodes: 1024, Splits: 8192, Partitions: 1024}, 1)
+	u := newUniform(f, cost.New(f), 0)
+	for b.Loop() {
+		rows := u.rows(&Ask{Apart: true}, Counts{}, 1024)
+		if fastest(rows, false) == nil {
+			b.Fatal("there is no row")
+		}
+	}
+}
