@@ -12,7 +12,7 @@ import (
 	"bellows/internal/require"
 )
 
-// TestSlicesOfAllThreadsAreShort looks at the threads that there are, and at those that start afterwards. Other settings
+// TestSlicesOfAllThreadsAreShort looks at the threads of the process, and at those that start afterwards. Other settings
 // of the threads stay as they were. Kernels without slices of single threads ignore the request.
 func TestSlicesOfAllThreadsAreShort(t *testing.T) {
 	before, err := unix.SchedGetAttr(0, 0)
@@ -24,7 +24,7 @@ func TestSlicesOfAllThreadsAreShort(t *testing.T) {
 	ShortenSlices()
 	var ends sync.WaitGroup
 	quit := make(chan bool)
-	for range 8 { // each needs a thread of its own
+	for range 8 { // a locked goroutine gets its own thread
 		started := make(chan bool)
 		ends.Go(func() {
 			runtime.LockOSThread()

@@ -50,9 +50,7 @@ func define(flags *flag.FlagSet) func(b *pair.Bench) {
 		defer os.RemoveAll(b.folder)
 		err := pair.Attempt(func() {
 			b.start()
-			b.large()
-			b.small()
-			b.trips()
+			p.Parts(p.Part, pair.Part{Name: "bytes", Run: b.large}, pair.Part{Name: "requests", Run: b.small}, pair.Part{Name: "trips", Run: b.trips})
 		})
 		pair.Check(errors.Join(err, b.end()))
 	}
