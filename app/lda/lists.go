@@ -20,7 +20,7 @@ type list struct {
 	mu    sync.Mutex
 	clock bellows.Clock
 	start []int32 // in rows, by the partition's words; listUnknown or listDense
-	size  []int32
+	size  []int32 // of the row; of a dense word its tokens
 	rows  []uint32
 }
 
@@ -74,9 +74,9 @@ func (l *list) leave() {
 	}
 }
 
-// row returns the packed topics of a word, by its number in the partition, unless the word is dense; part has the
+// row returns the packed topics of a word, by its number in the partition, or the tokens of a dense word; part has the
 // partition's counts.
-func (l *list) row(w *space, part []int32, word int) (row []uint32, dense bool) {
+func (l *list) row(w *space, part []int32, word int) (row []uint32, dense int32) {
 	if l.start == nil {
 		words := len(part) / (w.p.width * w.p.chunks)
 		l.start, l.size = make([]int32, words), make([]int32, words)
@@ -85,8 +85,8 @@ func (l *list) row(w *space, part []int32, word int) (row []uint32, dense bool) 
 		}
 	}
 	if l.start[word] == listUnknown {
-		if found := w.found.find(w.p.countsOf(part, word)); w.p.isDense(found) {
-			l.start[word] = listDense
+		if found := w.found.find(w.p.countsOf(part, word)); w.p.denseTokens(found) > 0 {
+			l.start[word], l.size[word] = listDense, w.p.denseTokens(found)
 		} else {
 			at := int32(len(l.rows))
 			l.rows = pack(l.rows, found, w.p.bits)
@@ -95,7 +95,7 @@ func (l *list) row(w *space, part []int32, word int) (row []uint32, dense bool) 
 	}
 	at := l.start[word]
 	if at == listDense {
-		return nil, true
+		return nil, l.size[word]
 	}
-	return l.rows[at : at+l.size[word]], false
+	return l.rows[at : at+l.size[word]], 0
 }

@@ -221,17 +221,20 @@ func (p *problem) hasMany(word present) bool {
 	return p.chunks > 1 && len(word.topic) >= denseTopics*p.stride()/dense.Block
 }
 
-// isDense reports whether the topics of a word are drawn from all topics. The counts of a word add up to its tokens,
-// which do not change.
-func (p *problem) isDense(word present) bool {
+// denseTokens returns the tokens of a word that is dense, and else 0: the topics of a dense word are drawn from all
+// topics. The counts of a word add up to its tokens, which do not change.
+func (p *problem) denseTokens(word present) int32 {
 	if !p.hasMany(word) {
-		return false
+		return 0
 	}
 	tokens := int64(0)
 	for _, n := range word.count {
 		tokens += int64(n)
 	}
-	return tokens <= dense.TokensMost
+	if tokens > dense.TokensMost {
+		return 0
+	}
+	return int32(tokens)
 }
 
 // countsOf returns the counts of a word, by its number in its partition.

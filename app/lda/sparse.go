@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"bellows/app/lda/internal/dense"
 	"bellows/app/lda/internal/dirichlet"
 )
 
@@ -23,7 +24,9 @@ type sparse struct {
 	start []int32   // of each word's row
 	size  []int32   // topics in it
 	s, r  float64
-	lost  bool // a token's topic was not among its word's: the tables disagree
+	few   dense.Few
+	peak  float32 // at least α_k/(n_k+Vβ) of every topic
+	lost  bool    // a token's topic was not among its word's: the tables disagree
 }
 
 // reachOf returns the number of topics that a word's row may come to have.
@@ -37,21 +40,22 @@ func (w *space) loadSparse(t source, u *portion, shared round) {
 	w.dense.Begin(len(u.words), w.p.stride())
 	x.start, x.size = reserve(x.start, len(u.words)), reserve(x.size, len(u.words))
 	x.rows, x.lost = x.rows[:0], false
-	x.s = 0
+	x.s, x.peak = 0, 0
 	for k, a := range w.alpha {
 		x.coef[k] = a * w.inv[k]
+		x.peak = max(x.peak, x.coef[k])
 		x.s += float64(a * float32(w.p.beta) * w.inv[k])
 	}
 	w.p.eachPart(t, wordTable, u.words, func(b, from, end int, part []int32) {
 		list := shared.enter(b)
 		defer list.leave()
 		for j := from; j < end; j++ {
-			at, word, dense := len(x.rows), int(u.words[j])-w.p.firstWord(b), false
+			at, word, dense := len(x.rows), int(u.words[j])-w.p.firstWord(b), int32(0)
 			x.rows, dense = w.appendRow(x.rows, list, part, word)
 			size := len(x.rows) - at
 			x.start[j], x.size[j] = int32(at), int32(size)
-			if dense {
-				w.dense.Add(j, w.p.rowsOf(part, word))
+			if dense > 0 {
+				w.dense.Add(j, w.p.rowsOf(part, word), dense)
 				continue
 			}
 			reach := reachOf(size, int(u.count[j]), w.p.topics)
@@ -60,18 +64,18 @@ func (w *space) loadSparse(t source, u *portion, shared round) {
 	})
 }
 
-// appendRow appends the packed topics of a word, by its number in its partition, unless the word is dense. A task without
-// a list packs its words alone.
-func (w *space) appendRow(rows []uint32, shared *list, part []int32, word int) (all []uint32, dense bool) {
+// appendRow appends the packed topics of a word, by its number in its partition, or returns the tokens of a dense word. A
+// task without a list packs its words alone.
+func (w *space) appendRow(rows []uint32, shared *list, part []int32, word int) (all []uint32, dense int32) {
 	if shared != nil {
 		row, dense := shared.row(w, part, word)
 		return append(rows, row...), dense
 	}
 	found := w.found.find(w.p.countsOf(part, word))
-	if w.p.isDense(found) {
-		return rows, true
+	if dense = w.p.denseTokens(found); dense > 0 {
+		return rows, dense
 	}
-	return pack(rows, found, w.p.bits), false
+	return pack(rows, found, w.p.bits), 0
 }
 
 // pack appends the topics of a word, those of larger counts before those of counts with fewer bits.
@@ -107,6 +111,7 @@ func (w *space) sampleSparse(tokens, z []int32, rng stream) {
 		x.coef[k] = (n + w.alpha[k]) * w.inv[k]
 	}
 	x.r = r
+	few := w.dense.HasFew(len(w.present))
 	for i, word := range tokens {
 		old := z[i]
 
@@ -118,9 +123,12 @@ func (w *space) sampleSparse(tokens, z []int32, rng stream) {
 		w.inv[old], w.ndt[old] = invOut, n-1
 		own := (float32(n-1) + w.alpha[old]) * invOut
 		x.coef[old] = own
+		x.peak = max(x.peak, w.alpha[old]*invOut)
 
 		counts, k := w.dense.Counts(word), int32(0)
-		if counts != nil {
+		if counts != nil && few {
+			k = w.drawFew(word, old, own, &rng)
+		} else if counts != nil {
 			next := counts
 			if i+1 < len(tokens) {
 				next = w.dense.Counts(tokens[i+1])
@@ -149,6 +157,18 @@ func (w *space) sampleSparse(tokens, z []int32, rng stream) {
 	for _, k := range w.present {
 		x.coef[k] = w.alpha[k] * w.inv[k]
 	}
+}
+
+// drawFew chooses a topic for a token of a dense word in a document with few topics.
+func (w *space) drawFew(word, old int32, own float32, rng *stream) int32 {
+	x, bound := &w.sparse, w.sparse.s+float64(w.sparse.peak)*float64(w.dense.Tokens(word))
+	line := x.few.Begin(x.coef, w.dense.Counts(word), float32(w.p.beta), old, own, w.present, bound)
+	for range 1000 { // an end for weights that are all 0
+		if k, ok := x.few.Draw(&w.dense, float32(rng.uniform()*line)); ok {
+			return k
+		}
+	}
+	return old
 }
 
 // join puts the token in hand into a topic.

@@ -34,6 +34,7 @@ const Block = vec.CountBlock
 type Rows struct {
 	counts []uint16  // rows of all topics, for the dense words
 	row    []int32   // of each word, or -1: it is not dense
+	tokens []float32 // of each dense word
 	sums   []float32 // of the blocks of topics
 }
 
@@ -46,15 +47,17 @@ func (x *Rows) Begin(words, stride int) {
 	if cap(x.sums) < stride/Block {
 		x.sums = make([]float32, stride/Block)
 	}
+	x.tokens = x.tokens[:0]
 	x.counts, x.row, x.sums = x.counts[:0], x.row[:words], x.sums[:stride/Block]
 	for i := range x.row {
 		x.row[i] = -1
 	}
 }
 
-// Add makes a word dense: counts are those of its topics.
-func (x *Rows) Add(word int, counts []int32) {
+// Add makes a word dense: counts are those of its topics, and add up to its tokens.
+func (x *Rows) Add(word int, counts []int32, tokens int32) {
 	at := len(x.counts)
+	x.tokens = append(x.tokens, float32(tokens))
 	x.row[word] = int32(at / len(counts))
 	if all := at + len(counts); all > cap(x.counts) {
 		x.counts = append(make([]uint16, 0, 2*at+len(counts)), x.counts...)
@@ -72,6 +75,9 @@ func (x *Rows) Counts(word int32) []uint16 {
 	return x.counts[row*stride:][:stride]
 }
 
+// Tokens returns the number of tokens of a dense word.
+func (x *Rows) Tokens(word int32) float32 { return x.tokens[x.row[word]] }
+
 // Draw chooses a topic for a token with the topic old. weight has (n_dk+α_k)/(n_k+Vβ) without the token, and zeros
 // beyond the topics; counts still has the token, and own is the weight of old. u is uniform on [0, 1). Rounding may
 // carry it beyond the end; then the last topic of a block is chosen. next has the counts that are drawn from next, which
@@ -83,7 +89,12 @@ func (x *Rows) Draw(weight []float32, counts, next []uint16, beta float32, old i
 	}
 	u *= max(0, vec.CountSumsAhead(weight, counts, beta, sums, next)-own)
 	sums[old/Block] -= own
-	b := 0
+	return x.find(weight, counts, beta, old, own, u)
+}
+
+// find returns the topic at a place in the sum of which sums has the blocks.
+func (x *Rows) find(weight []float32, counts []uint16, beta float32, old int32, own, u float32) int32 {
+	sums, b := x.sums, 0
 	for ; b < len(sums)-1 && u >= sums[b]; b++ {
 		u -= sums[b]
 	}

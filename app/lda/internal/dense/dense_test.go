@@ -30,8 +30,8 @@ func TestDrawsFollowTheConditional(t *testing.T) {
 	}
 	var x Rows
 	x.Begin(3, stride)
-	x.Add(1, make([]int32, stride))
-	x.Add(2, counts)
+	x.Add(1, make([]int32, stride), 0)
+	x.Add(2, counts, 1)
 	if x.Counts(0) != nil || x.Counts(1)[own] != 0 || x.Counts(2)[own] != uint16(counts[own]) {
 		t.Fatal("the rows are not those of their words")
 	}
@@ -58,7 +58,7 @@ func TestRowsAreReused(t *testing.T) {
 	task := func() {
 		x.Begin(20, 64)
 		for word := range 20 {
-			x.Add(word, counts)
+			x.Add(word, counts, 1)
 		}
 	}
 	task()
