@@ -70,7 +70,7 @@ func afterCollection(percent int) {
 }
 
 // collectLeast is the size of a heap, in bytes, from which Collect collects.
-const collectLeast = 64 << 20
+const collectLeast = 16 << 20
 
 // Collect frees what nothing refers to, if the heap is large: before memory is needed that the next collection would
 // come too late for. It collects twice, since a sync.Pool keeps its content for one more collection.

@@ -4,10 +4,11 @@
 // still to come:
 //
 //   - rows: the copy that an application lays out for its tasks, where it does not give back what was read;
-//   - model: tables with the state of their rules, the copy that the best epoch keeps, and the one that is saved;
+//   - model: tables with the state of their rules, the copy that the best epoch keeps, and the one for a checkpoint; or,
+//     at the end, the one that is saved;
 //   - working copies: the rows of tables that tasks have read, and updates that have not been applied.
 //
-// The heap grows beyond what is alive as LimitGrowth lets it. Processes of one machine share the pages of mapped rows, and divide the tables.
+// The larger of training and its end counts. The heap grows beyond what is alive as LimitGrowth lets it. Processes of one machine share the pages of mapped rows, and divide the tables.
 //
 // Sparse tables grow while the job runs and are not counted. Without /proc nothing is estimated.
 package memory
@@ -75,6 +76,7 @@ type Job struct {
 	Rows      int64     // that are trained on in an epoch
 	Splits    int
 	Items     func(split bellows.SplitID, clock bellows.Clock) bellows.Range // see train.Job; nil: all rows in each clock
+	Kept      bool                                                           // the best epoch is kept, in case that it is not the last
 	Processes int                                                            // other than this one
 }
 
@@ -86,7 +88,8 @@ type Estimate struct {
 }
 
 const (
-	beside  = 8 << 20  // stacks and tables of the Go runtime
+	beside  = 6 << 20  // stacks and tables of the Go runtime
+	later   = 4 << 20  // pages of the program that no run has used before it trains
 	process = 24 << 20 // of a process before it reads data
 	spread  = 1.3      // several processes, over one (bench/command --only memory)
 )
@@ -96,11 +99,17 @@ func (j *Job) Estimate(now Process) Estimate {
 	if now.Resident == 0 {
 		return Estimate{}
 	}
-	e := Estimate{Now: now.Resident, Rows: j.rows(), Model: j.model(), Working: j.working()}
-	heap := max(float64(now.Heap), grown(float64(now.Live)+float64(e.Rows)+float64(e.Model)+float64(e.Working), now.Pointed))
-	peak := max(float64(now.File)+beside+heap, float64(now.Peak))
+	e := Estimate{Now: now.Resident, Rows: j.rows(), Working: j.working()}
+	alive := float64(now.Live) + float64(e.Rows)
+	tables, saved, names := j.model()
+	training := grown(alive+float64(tables)+float64(e.Working), now.Pointed)
+	atEnd := grown(alive+float64(saved), now.Pointed+names)
+	if e.Model = tables; atEnd > training {
+		e.Model, e.Working = saved, 0
+	}
+	peak := max(float64(now.File)+max(training, atEnd, float64(now.Heap)), float64(now.Peak)) + beside + later
 	if j.Processes > 0 {
-		peak = spread*peak + float64(j.Processes)*process
+		peak = spread*peak + float64(j.Processes)*process + float64(j.leased())
 	}
 	e.Total = uint64(min(peak, math.MaxInt64))
 	e.More = e.Total - min(e.Total, now.Resident)
@@ -130,31 +139,71 @@ func values(s *table.Schema, rows int) uint64 {
 	return 4 * uint64(min(s.Rows, rows)) * uint64(s.Width)
 }
 
-// model returns the bytes of all tables as they are trained, kept and saved, and of the state of their rules as it is used and kept.
-func (j *Job) model() (bytes uint64) {
+// name is the memory of a feature's name, in bytes: of a model that has only the features that occur.
+const (
+	name        = 24
+	namePointed = 16 // of these
+)
+
+// model returns the bytes of all tables with the state of their rules: while they are trained, with the copies that are
+// kept and written to checkpoints; and at the end, with the rows that are collected and saved. Names is what a
+// collection looks at for pointers then.
+func (j *Job) model() (training, atEnd, names uint64) {
 	for i := range j.Tables {
 		s := &j.Tables[i]
-		bytes += 3 * values(s, math.MaxInt)
+		state := values(s, math.MaxInt)
 		if r, err := rule.For(s); err == nil && !s.Sparse {
 			for _, width := range r.Slots() {
-				bytes += 2 * 4 * uint64(s.Rows) * uint64(width)
+				state += 4 * uint64(s.Rows) * uint64(width)
 			}
 		}
+		if j.Kept {
+			state *= 2
+		}
+		training, atEnd = training+state, atEnd+state
+		if j.Data.Kind != data.Ratings { // which a task changes in place under a lease: they are written when it ends
+			training += values(s, math.MaxInt)
+		}
+		if !s.Scratch {
+			atEnd += 2 * values(s, math.MaxInt)
+		}
 	}
-	return bytes
+	if e := j.Data.Examples; e != nil && len(j.Tables) > 0 && j.Tables[0].Rows < e.Features {
+		rows := uint64(j.Tables[0].Rows)
+		return training, atEnd + name*rows, namePointed * rows
+	}
+	return training, atEnd, 0
 }
 
-// working returns the bytes of the rows of tables that tasks have read, and of updates that wait for the end of their clock. Tasks of
-// ratings change their blocks in place. Each split of examples keeps what it reads until all have ended. Splits of sparse
-// rows keep what they read and add in a clock, and so large are the sums of four and of all of them: all of this at most
-// twice, since tasks of the next clock begin before the last is sent. Tasks of documents share what they read and add.
+// heldMost is the most of leased partitions that a node keeps copies of, in bytes (client.Limits.HeldValues).
+const heldMost = 4 * 64 << 20
+
+// leased returns the bytes of the copies of leased partitions on all nodes but the one that owns them.
+func (j *Job) leased() (bytes uint64) {
+	if j.Data.Kind != data.Ratings {
+		return 0
+	}
+	for i := range j.Tables {
+		bytes += values(&j.Tables[i], math.MaxInt)
+	}
+	return uint64(j.Processes) * min(bytes, heldMost)
+}
+
+// working returns the bytes of the rows of tables that tasks have read, and of updates that wait for the end of their
+// clock. The factors were measured by bench/command --only memory/estimate.
+//
+// Tasks of ratings change their blocks in place. A split of examples keeps what it reads of a table, what it computes
+// from it and what it adds, until all splits have ended; if a clock visits a small part of sparse rows, that is the
+// rows of the table that they use. Tasks of documents read their common table, and add what their tokens change.
 func (j *Job) working() (bytes uint64) {
 	switch {
 	case j.Data.Examples != nil:
-		touched, copies := math.MaxInt, 1.5
+		touched, copies := math.MaxInt, 1.25
 		if e := j.Data.Examples; e.Sparse() || e.Released > 0 {
-			touched = max(len(e.Index), e.Released)/max(1, j.Splits) + 1
-			copies = min(copies, 8*j.clockShare())
+			if copies = 2.5; j.clockShare() < 0.5 {
+				touched = max(len(e.Index), e.Released)/max(1, j.Splits) + 1
+				copies = min(1.25, 4*j.clockShare())
+			}
 		}
 		for i := range j.Tables {
 			bytes += values(&j.Tables[i], touched)
@@ -162,9 +211,10 @@ func (j *Job) working() (bytes uint64) {
 		return uint64(copies * float64(bytes) * float64(j.Splits))
 	case j.Data.Documents != nil:
 		for i := range j.Tables {
-			bytes = max(bytes, values(&j.Tables[i], math.MaxInt))
+			s := &j.Tables[i]
+			bytes = max(bytes, min(7*values(s, math.MaxInt)/2, 3*4*uint64(s.Width)*uint64(max(0, j.Rows))))
 		}
-		return 5 * bytes
+		return bytes
 	}
 	return 0
 }

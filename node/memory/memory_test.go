@@ -33,36 +33,47 @@ func TestEstimate(t *testing.T) {
 	released := &data.Set{Kind: data.Examples, Examples: &data.ExampleSet{Released: mib}}
 	documents := &data.Set{Kind: data.Documents, Documents: &data.DocumentSet{Word: make([]int32, mib)}}
 	ratings := &data.Set{Kind: data.Ratings, Ratings: &data.RatingSet{}}
+	scratch, wide := weights, table.Schema{Name: "weights", Rows: mib / 2, Width: 8} // 4 MiB, 16 MiB
+	scratch.Scratch = true
+	few := []table.Schema{wide}
+	known := &data.Set{Kind: data.Examples, Examples: &data.ExampleSet{Features: mib, Offset: []int64{0, 1}, Index: []int32{0}, Value: []float32{1}}} // half of them occur
 	for name, c := range map[string]struct {
 		job                  Job
 		rows, model, working uint64
+		pointed              uint64 // besides
+		held                 float64
 	}{
-		"ratings change tables in place":     {Job{Tables: []table.Schema{weights}, Data: ratings, LaidOut: true, Splits: 9}, 0, 12, 0},
-		"the state of a rule":                {Job{Tables: []table.Schema{adagrad}, Data: ratings}, 0, 20, 0},
-		"a table that grows":                 {Job{Tables: []table.Schema{{Name: "keys", Sparse: true, Rows: mib, Width: 1}}, Data: ratings}, 0, 0, 0},
-		"splits of dense rows":               {Job{Tables: []table.Schema{weights}, Data: dense, LaidOut: true, Splits: 4}, 8, 12, 24},
-		"rows that are given back":           {Job{Tables: []table.Schema{weights}, Data: dense, Splits: 2}, 0, 12, 12},
-		"splits of sparse rows touch a part": {Job{Tables: []table.Schema{weights}, Data: sparse, LaidOut: true, Splits: 8}, 8, 12, 6},
-		"sparse rows that are given back":    {Job{Tables: []table.Schema{weights}, Data: released, Splits: 8}, 0, 12, 6},
-		"clocks of a part of the rows":       {Job{Tables: []table.Schema{weights}, Data: sparse, Rows: 80, Items: items, Splits: 8}, 0, 12, 3},
-		"documents":                          {Job{Tables: []table.Schema{weights}, Data: documents, LaidOut: true, Splits: 50}, 4 * 2, 12, 20},
+		"ratings change tables in place":               {Job{Tables: []table.Schema{weights}, Data: ratings, LaidOut: true, Splits: 9}, 0, 4 + 8, 0, 0, 8},
+		"the state of a rule":                          {Job{Tables: []table.Schema{adagrad}, Data: ratings}, 0, 8 + 8, 0, 0, 8},
+		"the best epoch is kept":                       {Job{Tables: []table.Schema{adagrad}, Data: ratings, Kept: true}, 0, 16 + 8, 0, 0, 8},
+		"a table that is not returned":                 {Job{Tables: []table.Schema{scratch}, Data: ratings}, 0, 4, 0, 0, 8},
+		"a table that grows":                           {Job{Tables: []table.Schema{{Name: "keys", Sparse: true, Rows: mib, Width: 1}}, Data: ratings}, 0, 0, 0, 0, 0},
+		"splits of dense rows":                         {Job{Tables: []table.Schema{weights}, Data: dense, LaidOut: true, Splits: 4}, 8, 8, 20, 0, 0},
+		"rows that are given back":                     {Job{Tables: []table.Schema{weights}, Data: dense, Splits: 2}, 0, 8, 10, 0, 0},
+		"splits of sparse rows use all":                {Job{Tables: []table.Schema{weights}, Data: sparse, LaidOut: true, Splits: 2}, 8, 8, 20, 0, 0},
+		"sparse rows that are given back":              {Job{Tables: []table.Schema{weights}, Data: released, Splits: 2}, 0, 8, 20, 0, 0},
+		"clocks of a part of the rows":                 {Job{Tables: few, Data: sparse, Rows: 32, Items: items, Splits: 8}, 0, 32, 32, 0, 0},
+		"features that do not occur":                   {Job{Tables: few, Data: known, Rows: 80, Items: items, Splits: 8}, 0, 48 + 12, 0, 8, 0},
+		"documents":                                    {Job{Tables: []table.Schema{weights}, Data: documents, LaidOut: true, Rows: 80 * mib, Splits: 50}, 8, 8, 14, 0, 0},
+		"documents of fewer tokens than the table has": {Job{Tables: []table.Schema{wide}, Data: documents, Rows: mib / 3, Splits: 50}, 0, 32, 32, 0, 0},
 	} {
 		e := c.job.Estimate(now)
-		if e.Rows/mib != c.rows || e.Model/mib != c.model || e.Working/mib != c.working {
+		if e.Rows/mib != c.rows || (e.Model+mib/2)/mib != c.model || (e.Working+mib/2)/mib != c.working {
 			t.Errorf("%s: rows %d, model %d, working copies %d, want %d, %d, %d", name, e.Rows/mib, e.Model/mib, e.Working/mib, c.rows, c.model, c.working)
 		}
-		total := max(120, 40+8+max(60, 50+float64(c.rows+c.model+c.working)+32))
+		alive := float64(50 + c.rows + c.model + c.working)
+		total := 10 + max(120, 40+max(60, alive+min(alive, growthLeast/mib+2*float64(4+c.pointed))))
 		if got := float64(e.Total) / mib; math.Abs(got-total) > 1 || e.More != e.Total-now.Resident {
 			t.Errorf("%s: in all %.2f, want %.2f", name, got, total)
 		}
 		c.job.Processes = 2
-		if got := float64(c.job.Estimate(now).Total) / mib; math.Abs(got-1.3*total-48) > 1.3 {
-			t.Errorf("%s: in all %.2f in two processes, want %.2f", name, got, 1.3*total+48)
+		if got := float64(c.job.Estimate(now).Total) / mib; math.Abs(got-1.3*total-48-c.held) > 1.3 {
+			t.Errorf("%s: in all %.2f in two processes, want %.2f", name, got, 1.3*total+48+c.held)
 		}
 	}
 	now.Pointed = unlimited
 	job := Job{Data: documents, LaidOut: true}
-	if got, want := job.Estimate(now).Total/mib, uint64(40+8+2*(50+8)); got != want {
+	if got, want := job.Estimate(now).Total/mib, uint64(40+10+2*(50+8)); got != want {
 		t.Errorf("in a heap that doubles %d, want %d", got, want)
 	}
 	job = Job{Data: ratings}

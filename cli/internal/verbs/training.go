@@ -178,7 +178,7 @@ func (c *Tool) submit(ctx context.Context, a app.Application, files []string, op
 // checkMemory refuses a run that this machine has not got the memory for. The memory of the nodes of a cluster is unknown here.
 func (t *training) checkMemory() (err error) {
 	if job := &t.made.Job; t.opt.cluster.lead == nil {
-		needs := memory.Job{Tables: job.Tables, Data: t.inputs.set, LaidOut: job.Prepare != nil && !t.made.Copied, Rows: t.made.Items, Items: job.Items, Splits: job.Splits, Processes: len(t.members) - 1}
+		needs := memory.Job{Tables: job.Tables, Data: t.inputs.set, LaidOut: job.Prepare != nil && !t.made.Copied, Rows: t.made.Items, Items: job.Items, Splits: job.Splits, Kept: t.made.Settings["early_stop"] == "true", Processes: len(t.members) - 1}
 		t.memory, err = needs.Check(t.about.Name, t.opt.ignoreMemory)
 	}
 	return err

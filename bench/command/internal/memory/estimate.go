@@ -7,10 +7,11 @@ import (
 	"bellows/bench/internal/sets"
 )
 
-// near is how far the estimate before training may be from the peak, in times either way.
-const near = 1.5
+// near is how far the estimate before training may be above the peak, in times. It may not be below.
+const near = 1.3
 
-// estimate holds what `train` estimates that it will need of memory against its peak, from text that nothing has parsed and from stored inputs.
+// estimate holds what `train` estimates that it will need of memory against its peak, from text that nothing has parsed and from stored inputs. Rows of
+// words are much narrower than their tables.
 func (m *measure) estimate() pair.Part {
 	return pair.Part{Name: "estimate", Run: func() {
 		for _, size := range []int{1, 4} {
@@ -21,6 +22,8 @@ func (m *measure) estimate() pair.Part {
 				{"mf", func() sets.Pair { return m.shelf.Ratings(15_000*size, 5_000, 750_000*size) }},
 				{"mlr", func() sets.Pair { return m.shelf.Images(10_000*size, 1000, 28) }},
 				{"linear", func() sets.Pair { return m.shelf.Images(10_000*size, 1000, 28) }},
+				{"mlr", func() sets.Pair { return m.shelf.Documents(20_000*size, 1000, 1_000_000) }},
+				{"linear", func() sets.Pair { return m.shelf.Documents(20_000*size, 1000, 1_000_000) }},
 				{"lda", func() sets.Pair { return m.shelf.Bags(10_000*size, 10_000, 100) }},
 			} {
 				p := c.set()
@@ -29,7 +32,10 @@ func (m *measure) estimate() pair.Part {
 					estimated, peak := m.estimated(c.app, p.Train)
 					ratio := estimated / peak
 					m.Note("%s from %s: estimated %s, peak %s, ratio %.2f", c.app, from, bytesOf(int64(estimated)), bytesOf(int64(peak)), ratio)
-					m.AddFact(pair.Fact{Figure: c.app + " from " + from + ", estimate and peak apart", Ours: max(ratio, 1/ratio), Peer: "limit", Bound: near})
+					if ratio < 1 {
+						ratio = near / ratio
+					}
+					m.AddFact(pair.Fact{Figure: c.app + " from " + from + ", estimate above peak", Ours: ratio, Peer: "limit", Bound: near})
 				}
 				pair.Check(os.Remove(p.Train))
 			}
