@@ -44,6 +44,7 @@ func classBelow(rows int) int {
 // use.
 type slabs struct {
 	width   int
+	wipe    bool                  // in tests: put overwrites the slab, so that a later read of it is seen
 	classes [classCount]sync.Pool // of *slab
 }
 
@@ -64,6 +65,10 @@ func (f *slabs) get(rows int) *slab {
 func (f *slabs) put(s *slab) {
 	if class := classBelow(s.rows(f.width)); class >= 0 {
 		s.ids, s.values = s.ids[:0], s.values[:0]
+		if f.wipe {
+			clear(s.ids[:cap(s.ids)])
+			clear(s.values[:cap(s.values)])
+		}
 		f.classes[class].Put(s)
 	}
 }

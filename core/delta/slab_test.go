@@ -63,7 +63,8 @@ func TestBuffersReturnTheirSlabs(t *testing.T) {
 }
 
 // TestTasksShareSlabs merges buffers of common pools in several goroutines, and compares the sums with those of buffers
-// that have their own memory.
+// that have their own memory. Slabs are overwritten when they are put back: mergeFour must not read its list before it
+// gets a larger slab.
 func TestTasksShareSlabs(t *testing.T) {
 	t.Parallel()
 	large := &table.Schema{Name: "w", Rows: 20_000, Width: 2}
@@ -71,6 +72,7 @@ func TestTasksShareSlabs(t *testing.T) {
 	for n := range 2 {
 		pools.Describe(n, large, large.Rows, 0)
 	}
+	pools.slabs[large.Width].wipe = true
 	var tasks sync.WaitGroup
 	for task := range uint64(4) {
 		tasks.Go(func() {
