@@ -72,7 +72,9 @@ func (m *measure) add(processes int, model float64) {
 func (m *measure) train(processes int) float64 {
 	_, lines, _ := m.shelf.Train(m.program, nil, "mf", m.file, "--epochs", strconv.Itoa(epochs), "--set", fmt.Sprintf("rank=%d", m.rank),
 		"--processes", strconv.Itoa(processes), "--cache", m.shelf.Path("cache"))
-	var last struct{ Bytes struct{ Pushed, Pulled float64 } }
+	var last struct {
+		Bytes struct{ Pushed, Pulled float64 }
+	}
 	pair.Check(json.Unmarshal(lines[len(lines)-1], &last))
 	return last.Bytes.Pushed + last.Bytes.Pulled
 }
