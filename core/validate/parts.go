@@ -180,14 +180,6 @@ func columns(s *table.Schema, at int, c padding.Columns) *violation {
 	return nil
 }
 
-// slab refuses values unless they are a whole partition that the lane holds.
-func (ck *Checker) slab(lane wire.Address, field string, at int, p wire.Pair, values []float32) *violation {
-	if b := ck.owned(lane, field, at, p); b != nil {
-		return b
-	}
-	return ck.content(at, p.Ref, nil, values, true)
-}
-
 // ascends refuses a partition that does not come after the previous one in a list. So none comes twice, and a list is
 // no longer than the job has partitions.
 func (ck *Checker) ascends(at int, before, p bellows.PartitionRef) *violation {
