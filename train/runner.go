@@ -107,16 +107,16 @@ func (r *Runner) lock() *client.Effects {
 // unlock leaves the client and carries out its effects. Messages are enqueued before another step can begin, so that
 // they keep their order.
 func (r *Runner) unlock(fx *client.Effects) {
+	for _, s := range fx.Left { // before the end: Close waits for all that have left
+		r.tasks[s] = nil
+		r.splits.leave(s)
+	}
 	if fx.Ended != nil { // before the last message leaves: its receiver may release this node
 		r.endOnce.Do(func() { close(r.ended) })
 	}
 	r.phases.follow(r.client, fx.Ended != nil)
 	r.report(fx)
 	r.bus.Enqueue(&fx.Outbox)
-	for _, s := range fx.Left {
-		r.tasks[s] = nil
-		r.splits.leave(s)
-	}
 	for _, t := range fx.Run {
 		s := t.Unit.Split
 		if r.tasks[s] == nil {
