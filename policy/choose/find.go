@@ -123,6 +123,6 @@ func findAlike(f *gauge.Figures, ask Ask, list []place) (*Choice, error) {
 		return nil, refuse(c.Rows)
 	}
 	s := newSearcher(f, &ask, list)
-	c.Bound = s.prove(families(ask), c.Epoch.Value, func([]int, bool) float64 { return c.Epoch.Value })
+	c.Bound = s.prove(c.Epoch.Value, nil)
 	return c, nil
 }

@@ -26,18 +26,20 @@ func (d *dealing) clone() dealing {
 // (§III.C, Fig. 3). Here the numbers of workers of each kind of machine are counted. For each, shares follow from the
 // rates of nodes, are rounded, and improved part by part.
 type searcher struct {
-	f     *gauge.Figures
-	ask   *Ask
-	model *cost.Model
-	list  []place
-	kinds [][]int // nodes with a role that is free, by kind of machine
-	kind  []int   // of each node, or -1
-	at    map[bellows.NodeID]int
-	size  sizes
-	bound *bounder
-	limit cost.Limit
-	left  int // loads that may still be judged
-	buf   []cost.Group
+	f          *gauge.Figures
+	ask        *Ask
+	model      *cost.Model
+	list       []place
+	kinds      [][]int // nodes with a role that is free, by kind of machine
+	kind       []int   // of each node, or -1
+	at         map[bellows.NodeID]int
+	size       sizes
+	bound      *bounder
+	limit      cost.Limit
+	left       int // loads that may still be judged
+	buf        []cost.Group
+	pool       []start // dealings to improve
+	apartWorse bool    // machines that work should also serve
 }
 
 // sizes are what parts weigh in the mean.
@@ -140,7 +142,7 @@ func (s *searcher) used(d *dealing, i int, r Role) Role {
 	if s.list[i].fixed {
 		return s.list[i].role
 	}
-	serves := d.parts[i] > 0 || r == Both && s.size.near > 0
+	serves := d.parts[i] > 0 || r == Both && s.size.near > 0 && d.splits[i] > 0
 	switch {
 	case d.splits[i] > 0 && serves:
 		return Both
@@ -298,10 +300,10 @@ func (s *searcher) dealSplits(d *dealing, workers []int, server [4]float64) {
 }
 
 // improve moves splits and partitions one by one, as long as that makes the epoch shorter: first those of the node that
-// limits, then those of any, then one of each at once.
-func (s *searcher) improve(d *dealing) {
+// limits, then those of any, then one of each at once. It stops when so many loads are left.
+func (s *searcher) improve(d *dealing, until int) {
 	s.judge(d)
-	for s.left > 0 {
+	for s.left > max(until, 0) {
 		limit := s.at[s.limit.Node]
 		if !s.move(d, func(i int) bool { return i == limit }) && !s.move(d, nil) && !s.exchange(d, limit) {
 			return
@@ -324,16 +326,25 @@ func (d *dealing) apply(t transfer, by int) {
 	list[t.to] += by
 }
 
+// keeps returns how many splits a worker keeps at least: none if it may serve instead, and any number of workers is
+// allowed. Otherwise, numbers of workers are chosen elsewhere.
+func (s *searcher) keeps(d *dealing, i int) int {
+	if d.roles[i] == Both && !s.list[i].fixed && s.ask.Workers == (Bounds{}) {
+		return 0
+	}
+	return 1
+}
+
 // transfers calls a function for each transfer of a split, or of a partition, between nodes that may have them. Nodes
 // of one kind with the same parts are as good as each other, so that one of them is enough.
 func (s *searcher) transfers(d *dealing, split bool, from func(int) bool, visit func(transfer)) {
-	least, list := 0, d.parts
+	list := d.parts
 	if split {
-		least, list = 1, d.splits // a worker keeps a split: numbers of workers are chosen elsewhere
+		list = d.splits
 	}
 	seen := map[[4]int]bool{}
 	for i := range list {
-		if list[i] <= least || split && s.f.Stays != "" || from != nil && !from(i) {
+		if list[i] == 0 || split && list[i] <= s.keeps(d, i) || split && s.f.Stays != "" || from != nil && !from(i) {
 			continue
 		}
 		for j, r := range d.roles {
