@@ -129,8 +129,9 @@ func (e *ascent) ascend(t *train.Task, at int) {
 // piece most rows come to a bound and stay there (what LIBLINEAR calls shrinking; Hsieh et al. 2008, "A dual coordinate descent method for large-scale linear SVM", 3.2). The fewer move, the
 // more often they are visited.
 //
-// Rows that lie beside each other are visited one after the other, some at a time, since memory that is read in its order comes before it is asked for. Not many, since rows that often
-// follow each other come to their best more slowly. While a row is multiplied, that of the next group in its place is fetched.
+// Neighbouring rows are visited in groups, since processors fetch memory ahead that is read in its order. Groups are
+// small, since rows that often follow each other converge more slowly. While a row is multiplied, the row at its place in
+// the next group is fetched.
 //
 // The dual variable of a row of weight w is that of its loss alone: the sums have it w times, as if its bound C were w C, and so has the square by which its score follows it.
 func (e *ascent) visit(u *block, sums, duals []float32, by penalty, fixed uint64, hold bool) {

@@ -86,7 +86,7 @@ func (e *executor) giveBuffers() {
 	e.buffers = nil
 }
 
-// await waits for the rows that a task of a unit with rows of its own reads first, before the task takes memory for them.
+// await waits for the rows that a task reads first, if its unit lists rows, before the task takes memory for them.
 func (e *executor) await(t *train.Task, split, at int) {
 	switch {
 	case e.p.full || at == epochs.Opening:

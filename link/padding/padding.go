@@ -21,7 +21,8 @@ const (
 	paddingShare = 7
 )
 
-// Find returns the columns of rows of a width, of which the last values are padding.
+// Find returns the columns of rows of a width with padding at their ends. It returns the zero Columns for
+// padding beyond the limits.
 func Find(width, padding int) Columns {
 	sent := width - padding
 	if padding < 1 || padding > paddingMost || sent > sentMost || padding > paddingShare*sent {
@@ -33,7 +34,7 @@ func Find(width, padding int) Columns {
 // Code returns the columns as a number.
 func (c Columns) Code() uint16 { return uint16(c.Padding)<<sentBits | c.Sent }
 
-// Decode returns the columns of a number. It reports whether there are such columns.
+// Decode returns the columns that have a code. ok is false for a number that Code does not return.
 func Decode(x uint16) (c Columns, ok bool) {
 	c = Columns{x & sentMost, uint8(x >> sentBits)}
 	if c == (Columns{}) || c == Find(c.width(), int(c.Padding)) {
@@ -53,7 +54,7 @@ func (c Columns) Sending(n int) int {
 	return n / c.width() * int(c.Sent)
 }
 
-// Whole returns the number of values of the rows of which n values travel. It reports whether these are whole rows.
+// Whole returns how many values rows have in memory if n of them travel. ok is false if n values do not fill rows.
 func (c Columns) Whole(n int) (all int, ok bool) {
 	if c.Padding == 0 {
 		return n, true

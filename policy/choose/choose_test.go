@@ -25,7 +25,7 @@ func dealt(t *testing.T, f *gauge.Figures, roles []Role) (seconds float64, fits 
 	return m.Seconds(groups), m.CheckMemory(groups) == nil
 }
 
-// grid returns the least seconds of all roles of nodes that are alike, of which none does both.
+// grid returns the least seconds over all numbers of workers and servers among nodes that are alike; no node does both.
 func grid(t *testing.T, f *gauge.Figures) float64 {
 	t.Helper()
 	n := len(f.Nodes) - 1 // the last one leads
@@ -49,7 +49,7 @@ func grid(t *testing.T, f *gauge.Figures) float64 {
 	return least
 }
 
-// uniformJob returns a random job on machines that are alike, of which none leads.
+// uniformJob returns a random job on machines that are alike, without a leader.
 func uniformJob(rng *rand.Rand) *gauge.Figures {
 	size := gaugetest.Size{Nodes: 2 + rng.IntN(6), Splits: 1 + rng.IntN(20), Partitions: 1 + rng.IntN(20)}
 	f := gaugetest.Random(rng, size, 1)

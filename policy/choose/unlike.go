@@ -370,7 +370,7 @@ func (s *searcher) move(d *dealing, from func(int) bool) bool {
 	})
 }
 
-// exchange makes the best two transfers, a split and a partition, of which one concerns a node.
+// exchange makes the best pair of transfers, a split and a partition, such that one of them concerns the node.
 func (s *searcher) exchange(d *dealing, node int) bool {
 	return s.best(d, func(try func(...transfer)) {
 		s.transfers(d, true, nil, func(one transfer) {

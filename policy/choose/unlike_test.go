@@ -15,7 +15,7 @@ import (
 // cases is how many small random problems are solved by trying everything.
 var cases = flag.Int("choose.cases", 600, "how many random problems are compared with all their shapes")
 
-// unlikeJob returns a random job on few machines of two or three kinds, of which none leads.
+// unlikeJob returns a random job on few machines of two or three kinds, without a leader.
 func unlikeJob(rng *rand.Rand) *gauge.Figures {
 	size := gaugetest.Size{Nodes: 2 + rng.IntN(3), Splits: 2 + rng.IntN(5), Partitions: 2 + rng.IntN(4)}
 	f := gaugetest.Random(rng, size, 2+rng.IntN(2))

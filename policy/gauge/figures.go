@@ -1,6 +1,6 @@
 // Package gauge holds the figures of a running job, from which times of other shapes are predicted.
 //
-// Figures are what a job has measured of itself, each with the interval in which it lies. They are read from JSON by
+// Figures are what a job has measured of itself, each with bounds. They are read from JSON by
 // Read, which refuses what it does not understand, and names the field. The package measures nothing.
 package gauge
 
@@ -13,8 +13,8 @@ import (
 // clocks is a straggler: help is for it, and not another shape.
 const ClocksLeast = 20
 
-// Interval is a measured figure, and the bounds between which it lies. High is +Inf if there is no upper bound: a link
-// that was never full gives only a lower bound of its rate.
+// Interval is a measured figure, and the bounds between which it lies. High is +Inf for a figure without an upper
+// bound: a link that was never full gives only a lower bound of its rate.
 type Interval struct{ Value, Low, High float64 }
 
 // Exactly returns the interval of a figure that is known exactly.

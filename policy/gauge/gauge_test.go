@@ -10,7 +10,7 @@ import (
 	"bellows/internal/require"
 )
 
-// good is figures of which others are made.
+// good holds valid figures, from which tests make others.
 const good = `{"items": 1000, "clocks": {"epoch": 10, "measured": 40, "passed": 43, "expected": 100},
 "tables": [1, 1], "partitions": [{"node": 1, "lane": 1, "bytes": 5, "near": 0}, {"node": 1, "lane": 0, "bytes": 7}],
 "splits": [{"node": 0, "bytes": 100, "moved": 3}, {"node": 0, "bytes": 0}],

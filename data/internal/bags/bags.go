@@ -211,7 +211,7 @@ func (b *Bags) renumber(table []int32) (dropped int64) {
 // An Index maps the names of a list to their positions. Several goroutines may use one.
 type Index map[string]int32
 
-// NewIndex returns the index of a list of names, nil if there is no list.
+// NewIndex returns the index of a list of names, nil for a nil list.
 func NewIndex(names []string) Index {
 	if names == nil {
 		return nil

@@ -164,7 +164,7 @@ func OnlyNumbers(line []byte) bool {
 }
 
 // TrySeparator returns the end of an error about a line with a wrong number of fields: the separator that would make
-// from least to most fields of it. It returns nothing if there is none.
+// from least to most fields of it. It returns "" if no separator does.
 func TrySeparator(line []byte, least, most int) string {
 	for _, s := range []string{"\t", ",", ";", "::", " ", "|", ":"} {
 		if fields, f := lines.Fields(line, s); f == nil && len(fields) >= least && len(fields) <= most {

@@ -220,7 +220,7 @@ func (d *Detector) indexed(p *Layout, line []byte) *lines.Fault {
 	return nil
 }
 
-// firstField returns the first of bytes.Fields, nil if there is none, without cutting the rest of the line.
+// firstField returns the first of bytes.Fields, nil for a blank line, without cutting the rest of the line.
 func firstField(line []byte) []byte {
 	line = bytes.TrimLeft(line, "\t\n\v\f\r ")
 	for i, c := range line {

@@ -92,7 +92,7 @@ func (x *Rows) Draw(weight []float32, counts, next []uint16, beta float32, old i
 	return x.find(weight, counts, beta, old, own, u)
 }
 
-// find returns the topic at a place in the sum of which sums has the blocks.
+// find returns the topic at place u in the sum over all topics. x.sums holds the sums of its blocks.
 func (x *Rows) find(weight []float32, counts []uint16, beta float32, old int32, own, u float32) int32 {
 	sums, b := x.sums, 0
 	for ; b < len(sums)-1 && u >= sums[b]; b++ {

@@ -113,7 +113,7 @@ func (w *Widened) Rows(r *Reader, c padding.Columns, n uint32, most int) []float
 	return memory.Words[float32](rows)
 }
 
-// Tables returns the tables of which values were rounded; one may be repeated.
+// Tables lists the tables with rounded values; one may be repeated.
 func (w *Widened) Tables() []bellows.TableID { return w.tables }
 
 // Free gives the memory back.
