@@ -34,6 +34,13 @@ type Work struct {
 	Processor time.Duration // of its process, by the operating system; 0 where that does not tell
 }
 
+// Link is what a node has sent to one other node.
+type Link struct {
+	To    uint16        // number of the receiver
+	Bytes int64         // headers included
+	Busy  time.Duration // in which some of them waited or were on their way
+}
+
 // Add adds the work of another node.
 func (w *Work) Add(o *Work) {
 	w.Items += o.Items
