@@ -11,9 +11,10 @@ import (
 type Report struct {
 	Node   bellows.NodeID
 	Millis int64 // when it was made, by the node's own clock
-	Tally  tally.Tally
-	Links  []tally.Link // that it sends on
-	Spare  int64        // bytes of memory that its process may still use; 0: unknown
+	// Tally has the processor time of the node's process. It is 0 if the process hosts several nodes.
+	Tally tally.Tally
+	Links []tally.Link // that it sends on
+	Spare int64        // bytes of memory that its process may still use; 0: unknown
 }
 
 // Event is something that happens to a job, and takes time that its shape does not explain.
@@ -23,7 +24,7 @@ type Event uint8
 const (
 	Move     Event = iota // of a split or a partition
 	Cut                   // for a checkpoint
-	Rollback              // to a checkpoint: what was measured since then is void
+	Rollback              // to a checkpoint: measurements after it are void
 	Help                  // of a node for a slower one
 )
 
@@ -33,20 +34,35 @@ type Change struct {
 	Steps int
 }
 
-// Meter makes figures of a job's reports (Cruise, §IV.A.1). Medians of clocks are taken, with bounds.
+// Times are the seconds of a clock that a cost model gives a node of the present shape.
+type Times struct {
+	Node                       bellows.NodeID
+	Works                      bool
+	Compute, Pull, Push, Apply float64 // of a worker, if nothing is hidden
+	Busy                       float64 // of its processors or of a direction of its link, the longest
+}
+
+// Model returns the times of each node in the present shape of some figures. The shares that Hidden says are left out.
+type Model func(*Figures) []Times
+
+// Meter makes figures of a job's reports (Cruise, §IV.A.1): moving medians with bounds.
 //
-// The caller tells it of every clock, report and event, in order. The first clocks do not count, nor those with an
-// event. Figures of machines and traffic outlive a change of shape; times of clocks do not.
-type Meter struct{}
+// The caller's duties:
+//
+//  1. It calls Shape before the first clock, and whenever splits, partitions or nodes have changed.
+//  2. It passes each report to Report and each completed clock to Clock, in the order in which it learns of them. The
+//     report of a node precedes the clock that the node has completed with it.
+//  3. It calls Begin and End around each event. Events of different kinds, and several of a kind, may overlap.
+//  4. After a change of shape it calls Shape, then Reshaped, then End(Move).
+//
+// A clock does not count if it is one of the first, or if an event lasts for any part of it. A clock with a number that
+// was there before follows a rollback: measurements of that clock and of later ones are void. Figures of machines and
+// traffic outlive a change of shape; times of clocks do not. Memory is bounded by the nodes and their links, and a step
+// allocates nothing once all of them are known.
+type Meter struct{ model Model }
 
-// NewMeter returns a meter of a job that begins.
-func NewMeter() *Meter { return &Meter{} }
-
-// Clock notes that all splits have completed a clock, and when.
-func (m *Meter) Clock(now time.Duration, clock int) {}
-
-// Report takes the report of a node. A report that is older than the last one of the node is ignored.
-func (m *Meter) Report(r *Report) {}
+// NewMeter returns a meter of a job that begins. The model is that by which other shapes are predicted.
+func NewMeter(m Model) *Meter { return &Meter{model: m} }
 
 // Begin notes that an event begins. It lasts until as many calls of End.
 func (m *Meter) Begin(e Event) {}
@@ -54,12 +70,24 @@ func (m *Meter) Begin(e Event) {}
 // End notes that an event is over.
 func (m *Meter) End(e Event) {}
 
-// Reshaped notes that a change of shape is over.
+// Clock notes that all splits have completed a clock, and when.
+func (m *Meter) Clock(now time.Duration, clock int) {}
+
+// Report takes the report of a node. A report that is older than the last one of the node is ignored. The report may be
+// reused after the call.
+func (m *Meter) Report(r *Report) {}
+
+// Shape notes the present shape: the nodes, splits and partitions of figures of which nothing else is used but items
+// and clocks of an epoch. If it is another shape than before, times of clocks begin anew. A node that is not among the
+// nodes is forgotten.
+func (m *Meter) Shape(f *Figures) {}
+
+// Reshaped notes that a change of shape is over, and what it has moved.
 func (m *Meter) Reshaped(c Change) {}
 
-// Epoch returns the measured seconds of an epoch in the present shape, and the clocks on which they rest.
+// Epoch returns the measured seconds of an epoch of so many clocks in the present shape, and the clocks on which they rest.
 func (m *Meter) Epoch(clocks int) (Interval, int) { return Interval{}, 0 }
 
-// Figures returns the figures of the job. The caller has filled in what is not measured: items, clocks of an epoch,
-// tables, parts, and the nodes with their roles. An error says how many clocks more it takes.
+// Figures returns the figures of the job. The caller has filled in what is not measured: items, clocks of an epoch and
+// those expected, tables, parts, the nodes with their roles, and the budget. An error says how many clocks more it takes.
 func (m *Meter) Figures(f Figures) (*Figures, error) { return nil, nil }

@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/core/liveness"
+	"bellows/policy/shape"
 	"bellows/sim/lab/link"
 	"bellows/sim/lab/script"
 	"bellows/train"
@@ -15,6 +16,7 @@ type Config struct {
 	Seed  uint64
 	Job   train.Job
 	Site  Site
+	Shape *shape.Shape // with which the job begins; nil: production's, with all that the nodes are able to do
 	Costs Costs
 	Slow  Pattern // nil: no node is slow
 	Load  Load    // nil: the machines have no other work
@@ -165,10 +167,12 @@ func (c *Config) validate() error {
 			return bad("budget %d is %+v, between two of %d machines", i, b, len(c.Site.Machines))
 		}
 	}
-	if err := c.validateNodes(bad); err != nil {
-		return err
+	for _, check := range []func(func(string, ...any) error) error{c.validateNodes, c.validateShape, c.validateGrowth} {
+		if err := check(bad); err != nil {
+			return err
+		}
 	}
-	return c.validateGrowth(bad)
+	return nil
 }
 
 func (c *Config) validateGrowth(bad func(string, ...any) error) error {
@@ -187,7 +191,7 @@ func (c *Config) validateGrowth(bad func(string, ...any) error) error {
 			workers++
 		}
 	}
-	if workers > c.Job.Splits {
+	if workers > c.Job.Splits && c.Shape == nil {
 		return bad("%d nodes are to compute in the end and the job has %d splits; set splits", workers, c.Job.Splits)
 	}
 	return nil
@@ -206,7 +210,7 @@ func (c *Config) validateNodes(bad func(string, ...any) error) error {
 	switch {
 	case workers == 0 || lanes == 0:
 		return bad("no node has compute slots, or none has lanes")
-	case workers > c.Job.Splits:
+	case workers > c.Job.Splits && c.Shape == nil:
 		return bad("%d nodes compute and the job has %d splits, so that some would have none; use fewer nodes, or set splits", workers, c.Job.Splits)
 	}
 	for _, cost := range []float64{c.Costs.Item, c.Costs.Task, c.Costs.Score, c.Costs.Send, c.Costs.SendByte, c.Costs.Receive,

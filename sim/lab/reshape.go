@@ -21,6 +21,7 @@ type shaping struct{ w *world }
 func (w *world) shaper() *reshaping.Shaper {
 	if w.shape == nil {
 		w.shape = reshaping.New(&trace.Trace{Clock: new(int64)}, new(coverage.Coverage), shaping{w})
+		w.keepRoles()
 		w.shape.OnAnswer = func(o *reshape.Outcome) {
 			i, some := w.happen.asked[o.Ask]
 			if !some {

@@ -172,8 +172,12 @@ func newWorld(cfg *Config, before *world, l life) (*world, error) {
 		}
 	}
 	lanes := route.Lanes(counts)
+	first, err := w.firstRoute(lanes, workers)
+	if err != nil {
+		return nil, err
+	}
 	w.common = core.Job{Controller: wire.ControllerAt(), Nodes: len(w.nodes), Lanes: lanes, Clients: route.Clients(workers),
-		Tables: cfg.Job.Tables, Route: route.Spread(cfg.Job.Tables, cfg.Job.Splits, lanes, workers), Items: cfg.Job.Items, Units: cfg.Job.Units,
+		Tables: cfg.Job.Tables, Route: first, Items: cfg.Job.Items, Units: cfg.Job.Units,
 		Times: cfg.patience(), NodesMost: len(cfg.Site.Nodes) + len(cfg.Growth)}
 	w.route = w.common.Route
 	if err := w.nodes[0].addLead(); err != nil {
