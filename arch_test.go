@@ -114,7 +114,7 @@ var rooms = []room{
 	{path: "core/slots", floor: 2, sees: 0},
 	{path: "core/takeover", floor: 2, sees: 0},
 	{path: "policy/shape", floor: 2, sees: 0},
-	{path: "policy/gauge", floor: 2, sees: 0},
+	{path: "policy/gauge", floor: 2, sees: 0, tests: []string{"policy/gauge/gaugetest", "policy/cost"}},
 	{path: "policy/gauge/gaugetest", floor: 2, sees: 0, fake: true},
 	{path: "policy/choose", floor: 2, sees: 0, tests: []string{"policy/gauge/gaugetest"}},
 	{path: "policy/cost", floor: 2, sees: 0, tests: []string{"policy/gauge/gaugetest"}},

@@ -87,6 +87,12 @@ func newBounder(f *gauge.Figures, model *cost.Model) *bounder {
 // least returns a time that no shape of the classes can beat, of an epoch of one clock. It looks between two times: if
 // nothing is below the second one, it returns that.
 func (b *bounder) least(classes []class, low, most float64) float64 {
+	latency := b.model.Latency() // of every shape
+	return latency + b.explained(classes, max(0, low-latency), most-latency)
+}
+
+// explained returns the least time without the latency of a clock.
+func (b *bounder) explained(classes []class, low, most float64) float64 {
 	b.set(classes)
 	b.coarse = true
 	may := b.feasible(most)

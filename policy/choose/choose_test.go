@@ -53,6 +53,7 @@ func grid(t *testing.T, f *gauge.Figures) float64 {
 func uniformJob(rng *rand.Rand) *gauge.Figures {
 	size := gaugetest.Size{Nodes: 2 + rng.IntN(6), Splits: 1 + rng.IntN(20), Partitions: 1 + rng.IntN(20)}
 	f := gaugetest.Random(rng, size, 1)
+	f.Clocks.Latency = gauge.Exactly(0.1 * float64(size.Splits%3))
 	f.Leads = 9
 	f.Nodes = append(f.Nodes, gauge.Node{ID: 9, In: gauge.Exactly(1), Out: gauge.Exactly(1)})
 	return f

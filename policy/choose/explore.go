@@ -26,7 +26,7 @@ func (s *searcher) explore(x *box, c []class, most float64, better func(*dealing
 	if x.together && s.ask.Workers == (Bounds{}) {
 		all = s.assign(s.whole(true).high, true)
 	}
-	likely, epoch := math.Inf(1), float64(s.f.Clocks.Epoch)
+	likely, epoch, latency := math.Inf(1), float64(s.f.Clocks.Epoch), s.model.Latency()
 	for _, together := range ways {
 		if s.apartWorse && !together && x.together {
 			continue
@@ -36,7 +36,7 @@ func (s *searcher) explore(x *box, c []class, most float64, better func(*dealing
 			continue
 		}
 		var best *dealing
-		for _, d := range s.starts(roles, c, x.least/epoch, most/epoch) {
+		for _, d := range s.starts(roles, c, x.least/epoch-latency, most/epoch-latency) {
 			s.judge(d)
 			if better(d); best == nil || d.seconds < best.seconds {
 				best = d

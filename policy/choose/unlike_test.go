@@ -19,6 +19,7 @@ var cases = flag.Int("choose.cases", 600, "how many random problems are compared
 func unlikeJob(rng *rand.Rand) *gauge.Figures {
 	size := gaugetest.Size{Nodes: 2 + rng.IntN(3), Splits: 2 + rng.IntN(5), Partitions: 2 + rng.IntN(4)}
 	f := gaugetest.Random(rng, size, 2+rng.IntN(2))
+	f.Clocks.Latency = gauge.Exactly(0.1 * float64(size.Splits%3))
 	f.Leads = 9
 	f.Nodes = append(f.Nodes, gauge.Node{ID: 9, In: gauge.Exactly(1), Out: gauge.Exactly(1)})
 	return f
@@ -108,6 +109,7 @@ func TestFindUnlikeIsSymmetric(t *testing.T) {
 		require.NoError(t, err)
 		slow := *f
 		slow.Nodes = append([]gauge.Node(nil), f.Nodes...)
+		slow.Clocks.Latency = scaled(f.Clocks.Latency, 4)
 		for i := range slow.Nodes {
 			n := &slow.Nodes[i]
 			n.Item, n.Row, n.In, n.Out = scaled(n.Item, 4), scaled(n.Row, 4), scaled(n.In, 0.25), scaled(n.Out, 0.25)

@@ -90,7 +90,9 @@ func TestPredictTermsBeyondPaper(t *testing.T) {
 		"a hidden push that is longer than all": {func(f *gauge.Figures) { f.Nodes[2].In = gauge.Exactly(1e6) },
 			100 * pull, "link of node-2 in"},
 		"hidden pulls": {func(f *gauge.Figures) { f.Hidden.Pulled = gauge.Exactly(1) }, compute, "processor of node-0"},
-		"budget":       {func(f *gauge.Figures) { f.Budget = 1e7 }, compute + 10*pull, "budget of node-2 out"},
+		"latency": {func(f *gauge.Figures) { f.Clocks.Latency = gauge.Exactly(0.003) }, compute + pull + 0.03,
+			"processor of node-0"},
+		"budget": {func(f *gauge.Figures) { f.Budget = 1e7 }, compute + 10*pull, "budget of node-2 out"},
 		"pair of racks": {func(f *gauge.Figures) { f.Pairs = []gauge.Pair{{From: 3, To: 0, Rate: gauge.Exactly(5e6)}} },
 			compute + 10*pull, "link from node-3 to node-0"},
 		"rows": {func(f *gauge.Figures) {
@@ -166,6 +168,8 @@ func TestPredictIsMonotone(t *testing.T) {
 				*v = gauge.Interval{Value: v.Value / 2, Low: v.Low / 2, High: v.High / 2}
 			}
 		}
+		v := &f.Clocks.Latency
+		*v = gauge.Interval{Value: 2 * v.Value, Low: 2 * v.Low, High: 2 * v.High}
 		two := predicted(t, f)
 		if !near(two.Epoch.Value, 2*one.Epoch.Value) || !near(two.Epoch.High, 2*one.Epoch.High) {
 			t.Fatal(one, two)

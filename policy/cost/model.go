@@ -49,6 +49,7 @@ type condition struct {
 	pulled, pushed, rows    curve
 	pullWait, pushWait, lag float64 // shares of pulls, pushes and applying that compute does not hide
 	pairs                   []float64
+	latency                 float64 // seconds of a clock
 }
 
 // Model predicts the cost of shapes of one job.
@@ -79,7 +80,7 @@ func New(f *gauge.Figures) *Model {
 }
 
 func newCondition(f *gauge.Figures, e end) condition {
-	c := condition{nodes: make([]speed, len(f.Nodes))}
+	c := condition{nodes: make([]speed, len(f.Nodes)), latency: e.cost(f.Clocks.Latency)}
 	limit := math.Inf(1)
 	if f.Budget > 0 {
 		limit = f.Budget

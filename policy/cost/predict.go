@@ -117,18 +117,7 @@ type amounts struct{ pulled, pushed, rows, share float64 }
 // ceil(d_i/B) of eq. 4 is the same for each.
 func (m *Model) seconds(e end, groups []Group) (float64, Limit) {
 	c := &m.at[e]
-	var all totals
-	for i := range groups {
-		g := &groups[i]
-		a, n := m.amounts(c, g), float64(g.Count)
-		all.pulled, all.pushed, all.rows = all.pulled+n*a.pulled, all.pushed+n*a.pushed, all.rows+n*a.rows
-	}
-	var pull, push, apply duration // of the slowest server
-	for i := range groups {
-		if g := &groups[i]; g.Lanes > 0 {
-			m.serve(c, g, all, &pull, &push, &apply)
-		}
-	}
+	all, pull, push, apply := m.servers(c, groups)
 	var slowest duration
 	for i := range groups {
 		g := &groups[i]
@@ -140,7 +129,42 @@ func (m *Model) seconds(e end, groups []Group) (float64, Limit) {
 			slowest = s
 		}
 	}
-	return slowest.seconds * float64(m.f.Clocks.Epoch), m.budgeted(slowest.limit)
+	return (slowest.seconds + c.latency) * float64(m.f.Clocks.Epoch), m.budgeted(slowest.limit)
+}
+
+// servers returns what all nodes move, and how long the slowest server needs for it.
+func (m *Model) servers(c *condition, groups []Group) (all totals, pull, push, apply duration) {
+	for i := range groups {
+		g := &groups[i]
+		a, n := m.amounts(c, g), float64(g.Count)
+		all.pulled, all.pushed, all.rows = all.pulled+n*a.pulled, all.pushed+n*a.pushed, all.rows+n*a.rows
+	}
+	for i := range groups {
+		if g := &groups[i]; g.Lanes > 0 {
+			m.serve(c, g, all, &pull, &push, &apply)
+		}
+	}
+	return all, pull, push, apply
+}
+
+// Times returns the times of the nodes in the present shape of figures. A gauge.Meter chooses by them how much of
+// communication is hidden.
+func Times(f *gauge.Figures) []gauge.Times {
+	m, s := New(f), f.Shape()
+	c, groups := &m.at[likely], m.Loads(&s)
+	all, pull, push, apply := m.servers(c, groups)
+	times := make([]gauge.Times, len(groups))
+	for i := range groups {
+		g := &groups[i]
+		var busy duration
+		m.busy(c, g, all, &busy)
+		times[i] = gauge.Times{Node: f.Nodes[g.Node].ID, Works: g.Splits > 0, Busy: busy.seconds}
+		if t := &times[i]; t.Works {
+			p := m.parts(c, g, groups, pull, push, apply)
+			t.Compute, t.Pull, t.Push, t.Apply = p.compute, p.pull.seconds, p.push.seconds, p.apply.seconds
+		}
+	}
+	return times
 }
 
 // amounts returns what a node of a group moves in a clock: nothing if all partitions are near splits.
@@ -174,22 +198,34 @@ func laneShare(g *Group) float64 {
 	return math.Ceil(float64(g.Parts)/float64(g.Lanes)) / float64(g.Parts)
 }
 
-// worker returns the seconds of a clock of a worker, eq. 2: computing, and the communication that computing does not
-// hide. The paper takes pushes as hidden and pulls as not (§III.A); ours are measured. Servers apply after the push.
-func (m *Model) worker(c *condition, g *Group, groups []Group, pull, push, apply duration) duration {
+// parts are what a worker does in a clock.
+type parts struct {
+	compute           float64
+	pull, push, apply duration
+}
+
+// parts returns what a worker does, with servers that need so long.
+func (m *Model) parts(c *condition, g *Group, groups []Group, pull, push, apply duration) parts {
 	a, s, id := m.amounts(c, g), &c.nodes[g.Node], m.f.Nodes[g.Node].ID
-	compute := m.compute(c, g)
 	// The second case of eq. 4: Σ_j m_j/b_ij, without what the node has itself.
 	borrowed := float64(g.Borrowed)
 	pull.longer((a.pulled*(1-a.share)+borrowed)/s.in, LinkIn, id, g)
 	push.longer((a.pushed*(1-a.share)+borrowed)/s.out, LinkOut, id, g)
 	m.pairs(c, g, a, groups, &pull, &push)
-	total := duration{compute, Limit{Term: Processor, Node: id, Works: true, Serves: g.Lanes > 0}}
-	longest := compute
+	return parts{m.compute(c, g), pull, push, apply}
+}
+
+// worker returns the seconds of a clock of a worker, eq. 2: computing, and the communication that computing does not
+// hide. The paper takes pushes as hidden and pulls as not (§III.A); ours are measured. Servers apply after the push.
+func (m *Model) worker(c *condition, g *Group, groups []Group, pull, push, apply duration) duration {
+	p := m.parts(c, g, groups, pull, push, apply)
+	id := m.f.Nodes[g.Node].ID
+	total := duration{p.compute, Limit{Term: Processor, Node: id, Works: true, Serves: g.Lanes > 0}}
+	longest := p.compute
 	for _, d := range []duration{
-		{pull.seconds * c.pullWait, pull.limit},
-		{push.seconds * c.pushWait, push.limit},
-		{apply.seconds * c.lag, apply.limit},
+		{p.pull.seconds * c.pullWait, p.pull.limit},
+		{p.push.seconds * c.pushWait, p.push.limit},
+		{p.apply.seconds * c.lag, p.apply.limit},
 	} {
 		total.seconds += d.seconds
 		if d.seconds > longest {
@@ -327,6 +363,9 @@ func (m *Model) Traffic(splits int) (pulled, pushed, rows float64) {
 	a := m.amounts(&m.at[likely], &Group{Load: Load{Splits: splits}})
 	return a.pulled, a.pushed, a.rows
 }
+
+// Latency returns the likely seconds of a clock that are the same in every shape.
+func (m *Model) Latency() float64 { return m.at[likely].latency }
 
 // Waits returns the shares of the time of pulls, pushes and applying that compute does not hide.
 func (m *Model) Waits() (pull, push, apply float64) {

@@ -48,6 +48,8 @@ type Clocks struct {
 	Measured int `json:"measured"`           // clocks on which the figures rest
 	Passed   int `json:"passed"`             // since the job began
 	Expected int `json:"expected,omitempty"` // that are left, as its driver expects; 0: unknown
+	// Latency is the seconds of a clock that neither work nor bytes explain. They are the same in every shape.
+	Latency Interval `json:"latency_seconds,omitempty"`
 }
 
 // Partition is a part of the model.

@@ -84,6 +84,7 @@ func (f *Figures) Validate() error {
 	c.whole("clocks.measured", int64(f.Clocks.Measured), 0, clocksMost)
 	c.whole("clocks.passed", int64(f.Clocks.Passed), int64(f.Clocks.Measured), clocksMost)
 	c.whole("clocks.expected", int64(f.Clocks.Expected), 0, clocksMost)
+	c.interval("clocks.latency_seconds", f.Clocks.Latency, 0, secondsMost, false)
 	c.count("nodes", len(f.Nodes), 1, nodesMost)
 	c.count("partitions", len(f.Partitions), 1, partsMost)
 	c.count("splits", len(f.Splits), 1, partsMost)

@@ -1,0 +1,148 @@
+package gauge
+
+import (
+	"fmt"
+	"slices"
+
+	"bellows/core/planted"
+	"bellows/core/tally"
+)
+
+// estimate is the figures of a node that were measured.
+type estimate struct {
+	item, row, others        Interval
+	works, serves, shares    bool // item, row and others were measured
+	pulled, pushed           Interval
+	moved                    bool // pulled and pushed were measured in the present shape
+	pullWait, pushWait, held Interval
+	idle                     float64 // seconds of a clock in which it waits for its commits and for others
+	waits                    bool
+	rows                     Interval // a clock, in the present shape
+	applies                  bool
+}
+
+// list returns a figure of the samples of a node that satisfy a condition. per 0 leaves a sample out.
+func (n *node) list(keep []bool, amount func(*reading) (amount, per float64)) []sample {
+	var list []sample
+	for i := range n.n {
+		d := n.get(i)
+		if a, per := amount(d); keep[i] && per > 0 {
+			list = append(list, sample{a, per, d.clocks})
+		}
+	}
+	return list
+}
+
+// usual returns which samples count: not those while the node was slow for a few clocks.
+func (n *node) usual() []bool {
+	var list []sample
+	var at []int
+	for i := range n.n {
+		if d := n.get(i); d.items > 0 {
+			list, at = append(list, sample{d.spent[tally.Compute], d.items, d.clocks}), append(at, i)
+		}
+	}
+	keep := slices.Repeat([]bool{true}, n.n)
+	for i, k := range steady(list) {
+		keep[at[i]] = k
+	}
+	return keep
+}
+
+// ownShare returns the share of the processor that the node had in a sample.
+func (d *reading) ownShare() float64 {
+	wall := d.spent[tally.Compute] + d.serving
+	if d.cpu == 0 || wall == 0 || planted.On("wall-as-processor") {
+		return 1
+	}
+	return min(1, d.cpu/wall)
+}
+
+// estimate returns the figures of a node.
+func (n *node) estimate(shape int) estimate {
+	var e estimate
+	keep := n.usual()
+	of := func(amount func(*reading) (float64, float64)) (Interval, bool) { return medianOf(n.list(keep, amount)) }
+	present := func(amount func(*reading) (float64, float64)) (Interval, bool) {
+		return of(func(d *reading) (float64, float64) {
+			if d.shape != shape {
+				return 0, 0
+			}
+			return amount(d)
+		})
+	}
+	e.item, e.works = of(func(d *reading) (float64, float64) {
+		busy := d.spent[tally.Compute]
+		if planted.On("wait-as-compute") {
+			busy += d.spent[tally.PullWait] + d.spent[tally.PushWait] + d.spent[tally.CommitWait]
+		}
+		return d.ownShare() * busy, d.items
+	})
+	e.row, e.serves = of(func(d *reading) (float64, float64) { return d.ownShare() * d.serving, d.rows })
+	e.others, e.shares = of(func(d *reading) (float64, float64) {
+		wall := d.spent[tally.Compute] + d.serving
+		return (1 - d.ownShare()) * wall, wall
+	})
+	e.others = Interval{e.others.Value, e.others.Low - resolution, e.others.High + resolution}.within(0, othersMost)
+	e.rows, e.applies = present(func(d *reading) (float64, float64) { return d.rows, d.clocks })
+	wait := func(p tally.Phase) Interval {
+		v, enough := present(func(d *reading) (float64, float64) { return d.spent[p], d.slots * d.clocks })
+		e.waits = enough
+		return v
+	}
+	e.pullWait, e.pushWait, e.held = wait(tally.PullWait), wait(tally.PushWait), wait(tally.CommitWait)
+	e.idle = wait(tally.Idle).Value + e.held.Value
+	return e
+}
+
+// othersMost is the largest share of others that figures may have.
+const othersMost = 0.99
+
+// sameKind reports whether two nodes are machines of a kind: they have as many cores, and need as long for an item.
+func sameKind(a, b *Node, x, y *estimate) bool {
+	if a.Slots != b.Slots || a.Lanes != b.Lanes {
+		return false
+	}
+	const close = 0.1
+	return !x.works || !y.works || x.item.Low*(1-close) <= y.item.High && y.item.Low*(1-close) <= x.item.High
+}
+
+// fill sets the figures of the nodes' processors. A node that has not shown a figure has that of nodes of its kind, or
+// else of all.
+func fill(nodes []Node, of []estimate) {
+	for _, figure := range []struct {
+		to    func(*Node) *Interval
+		value func(*estimate) (Interval, bool)
+	}{
+		{func(n *Node) *Interval { return &n.Item }, func(e *estimate) (Interval, bool) { return e.item, e.works }},
+		{func(n *Node) *Interval { return &n.Row }, func(e *estimate) (Interval, bool) { return e.row, e.serves }},
+		{func(n *Node) *Interval { return &n.Others },
+			func(e *estimate) (Interval, bool) { return e.others, e.shares }},
+	} {
+		for i := range nodes {
+			if v, known := figure.value(&of[i]); known {
+				*figure.to(&nodes[i]) = v
+				continue
+			}
+			var kind, all []Interval
+			for j := range of {
+				if v, known := figure.value(&of[j]); known && sameKind(&nodes[i], &nodes[j], &of[i], &of[j]) {
+					kind = append(kind, v)
+				} else if known {
+					all = append(all, v)
+				}
+			}
+			if len(kind) == 0 {
+				kind = all
+			}
+			if len(kind) > 0 {
+				*figure.to(&nodes[i]) = joined(kind)
+			}
+		}
+	}
+}
+
+// few returns the error of too few clocks.
+func few(measured, more int) error {
+	return fmt.Errorf("%d clocks were measured, which is too few; it takes %d clocks more", measured, more)
+}

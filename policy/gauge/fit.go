@@ -1,0 +1,129 @@
+package gauge
+
+import "math"
+
+// findings are figures that outlive a change of shape.
+type findings struct {
+	traffic []Traffic // of former shapes
+	hidden  Hidden
+	latency Interval
+	fitted  bool // hidden and latency are set
+}
+
+// Figures returns the figures of the job. The caller has filled in what is not measured: items, clocks of an epoch and
+// those expected, tables, parts, the nodes with their roles, and the budget. An error says how many clocks more it
+// takes.
+func (m *Meter) Figures(f Figures) (*Figures, error) {
+	m.Shape(&f)
+	clock, n := m.laps.median()
+	if n < ClocksLeast && (!m.found.fitted || m.counted < ClocksLeast) {
+		return nil, few(n, ClocksLeast-n)
+	}
+	of := make([]estimate, len(m.nodes))
+	works := false
+	for i, n := range m.nodes {
+		of[i] = n.estimate(m.shape)
+		works = works || of[i].works
+	}
+	if !works {
+		return nil, few(n, m.missing())
+	}
+	f.Nodes = append([]Node(nil), f.Nodes...)
+	fill(f.Nodes, of)
+	m.links(f.Nodes, of)
+	f.Traffic = m.traffic(of)
+	f.Clocks.Passed = max(f.Clocks.Passed, m.passed)
+	f.Clocks.Measured = min(m.counted, f.Clocks.Passed)
+	for i, n := range m.nodes {
+		if n.spare > 0 {
+			f.Nodes[i].Memory = n.spare + m.now.places[i].held
+		}
+	}
+	rate := Interval{math.Inf(1), math.Inf(1), 0}
+	for i := range f.Nodes {
+		for _, v := range []Interval{f.Nodes[i].In, f.Nodes[i].Out} {
+			rate.Value, rate.Low = min(rate.Value, v.Value), min(rate.Low, v.Low)
+		}
+	}
+	f.Moved = m.moving.moved(rate)
+	if n >= ClocksLeast {
+		m.fit(&f, clock, of)
+	}
+	f.Hidden, f.Clocks.Latency = m.found.hidden, m.found.latency
+	return &f, f.Validate()
+}
+
+// missing returns how many clocks it takes until a worker has enough samples.
+func (m *Meter) missing() int {
+	least := 0.0
+	for i, n := range m.nodes {
+		if n.n > 0 && m.now.places[i].splits > 0 {
+			each := n.get(n.n - 1).clocks
+			if more := float64(samplesLeast-n.n) * each; least == 0 || more < least {
+				least = more
+			}
+		}
+	}
+	return max(1, int(math.Ceil(least)))
+}
+
+// fit finds which shares of communication are hidden, and the latency of a clock, so that the model predicts for the
+// present shape what was measured. The shares are those of the worker that waits least for others. If the model has a
+// clock that is shorter than the measured one, the rest is latency: it is due to nothing that a shape changes.
+func (m *Meter) fit(f *Figures, clock Interval, of []estimate) {
+	f.Hidden, f.Clocks.Latency = Hidden{}, Interval{}
+	times := m.model(f)
+	slowest := -1
+	var own Times
+	for _, t := range times {
+		at := m.now.find(t.Node)
+		if at >= 0 && t.Works && of[at].waits && (slowest < 0 || of[at].idle < of[slowest].idle) {
+			slowest, own = at, t
+		}
+	}
+	if slowest < 0 {
+		return
+	}
+	e := &of[slowest]
+	pull, push := shareOf(e.pullWait, own.Pull, 1), shareOf(e.pushWait, own.Push, 0)
+	apply := shareOf(e.held, own.Apply, 0)
+	seconds := func(part float64) (clock float64) {
+		for _, t := range times {
+			if clock = max(clock, t.Busy); t.Works {
+				wait := pull.Value*t.Pull + push.Value*t.Push + apply.Value*t.Apply
+				clock = max(clock, t.Compute+part*wait)
+			}
+		}
+		return clock
+	}
+	part := 1.0
+	if seconds(1) > clock.Value {
+		low, high := 0.0, 1.0
+		for range 50 {
+			if part = (low + high) / 2; seconds(part) > clock.Value {
+				high = part
+			} else {
+				low = part
+			}
+		}
+	}
+	hidden := func(wait Interval) Interval {
+		wait = wait.scaled(part)
+		return Interval{1 - wait.Value, 1 - wait.High, 1 - wait.Low}
+	}
+	m.found.hidden = Hidden{Pulled: hidden(pull), Pushed: hidden(push), Applied: hidden(apply)}
+	explained := seconds(part)
+	m.found.latency = Interval{
+		clock.Value - explained, clock.Low - explained, clock.High - explained,
+	}.within(0, math.Inf(1))
+	m.found.fitted = true
+}
+
+// shareOf returns the share of a time that a worker waits. Of no time it is what the paper assumes (§III.A), tasks wait
+// for pulls alone, with open bounds.
+func shareOf(wait Interval, of, without float64) Interval {
+	if of <= 0 {
+		return Interval{without, 0, 1}
+	}
+	return wait.scaled(1/of).within(0, 1)
+}
