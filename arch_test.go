@@ -162,6 +162,7 @@ var rooms = []room{
 
 	// Floor 7, assembly; floor 8, services that run jobs, keep what is known of them, and serve models; floor 9, the command line that any application gets; floor 10, the binary.
 	{path: "node", floor: 7, sees: 6, big: true},
+	{path: "node/measure", floor: 7, sees: 4},
 	{path: "node/elastic", floor: 7, sees: 6, big: true},
 	{path: "node/launch", floor: 7, sees: 6, big: true},
 	{path: "node/cgroup", floor: 7, sees: -1},
@@ -335,6 +336,7 @@ var edges = []edge{
 	{"node/launch", "node", "a process that was started runs a node"},
 	{"node/machine", "node", "a machine's speed is that of a job which a node runs"},
 	{"node/launch", "node/elastic", "what changes a job's shape starts processes"},
+	{"node", "node/measure", "a controller measures its job"},
 	{"node", "node/memory", "a node collects garbage before it collects tables"},
 	{"node/elastic", "node", "it changes who takes part in a job, and who runs what"},
 

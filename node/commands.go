@@ -125,7 +125,7 @@ func (c *Commands) Splits(ctx context.Context) ([]bellows.NodeID, error) {
 func (c *Commands) ask(ctx context.Context, what string, do func(*lead) error) error {
 	l := c.lead.Load()
 	if l == nil {
-		return bellows.Errorf(bellows.Unavailable, what, "", "the job's nodes have not begun to join")
+		return errNotBegun(what)
 	}
 	done := make(chan error, 1)
 	l.enqueue(&ask{do: func() { done <- do(l) }})
@@ -144,6 +144,10 @@ func abandoned(ctx context.Context) error {
 		return bellows.Errorf(bellows.Interrupted, "wait", "", "%w", why)
 	}
 	return why
+}
+
+func errNotBegun(what string) error {
+	return bellows.Errorf(bellows.Unavailable, what, "", "the job's nodes have not begun to join")
 }
 
 func errOver(what string) error {
@@ -310,6 +314,14 @@ func counted(n int, what string) string {
 
 // change tells of a change.
 func (l *lead) change(c Change) {
+	switch c.Kind {
+	case Joined, Left:
+		l.feed.Moved(1, 0)
+	case Moved:
+		l.feed.Moved(len(c.Splits)+len(c.Partitions), c.Bytes)
+	case Gone:
+		l.feed.Lost()
+	}
 	if l.opt.OnChange != nil {
 		l.reporter.say(func() { l.opt.OnChange(c) })
 	}

@@ -7,8 +7,7 @@ import (
 
 	"bellows"
 	"bellows/api"
-	"bellows/core/rule"
-	"bellows/table"
+	"bellows/node/measure"
 )
 
 // A Layout is a job's nodes and their work.
@@ -47,12 +46,7 @@ func (c *Commands) Layout(ctx context.Context) (Layout, error) {
 // layout returns the job's state. It runs in a step of the controller.
 func (l *lead) layout() Layout {
 	found := Layout{Version: l.route.Version(), Stays: l.job.Stays, Splits: make([]bellows.NodeID, l.job.Splits)}
-	for _, m := range l.members {
-		if !l.shell.Gone(m.Node) {
-			found.Members = append(found.Members, m)
-		}
-	}
-	slices.SortFunc(found.Members, func(a, b Member) int { return int(a.Node) - int(b.Node) })
+	found.Members = l.present()
 	for s := range found.Splits {
 		found.Splits[s] = l.route.Node(bellows.SplitID(s))
 	}
@@ -60,24 +54,20 @@ func (l *lead) layout() Layout {
 		found.Tables = append(found.Tables, l.job.Tables[i].Name)
 	}
 	for ref := range l.route.Each() {
-		found.Partitions = append(found.Partitions, Holding{ref, l.route.Owner(ref).Lane.Node, bytesOf(&l.job.Tables[ref.Table], l.route.Cut(ref.Table), ref.Partition)})
+		found.Partitions = append(found.Partitions, Holding{ref, l.route.Owner(ref).Lane.Node, measure.PartitionBytes(&l.job.Tables[ref.Table], l.route.Cut(ref.Table), ref.Partition)})
 	}
 	return found
 }
 
-// bytesOf returns the size of a partition.
-func bytesOf(t *table.Schema, c table.Cut, p bellows.PartitionID) int64 {
-	if t.Sparse {
-		return 1
-	}
-	width := t.Width
-	if r, err := rule.For(t); err == nil {
-		for _, slot := range r.Slots() {
-			width += slot
+// present returns the members that take part, by number.
+func (l *lead) present() (list []Member) {
+	for _, m := range l.members {
+		if !l.shell.Gone(m.Node) {
+			list = append(list, m)
 		}
 	}
-	first, end := c.Rows(p)
-	return max(1, 4*int64(end-first)*int64(width))
+	slices.SortFunc(list, func(a, b Member) int { return int(a.Node) - int(b.Node) })
+	return list
 }
 
 // StaySplit cancels the move of a split that has not moved yet. The waiting caller of the move is notified.

@@ -15,6 +15,8 @@ import (
 	"bellows/link/fabric"
 	"bellows/link/transport"
 	"bellows/link/wire"
+	"bellows/node/measure"
+	"bellows/policy/gauge"
 	"bellows/train"
 )
 
@@ -73,6 +75,8 @@ type lead struct {
 	reporter *reporter
 	commands
 	saving
+	feed        measure.Feed        // of the figures of a job of several nodes
+	figures     *gauge.Figures      // of a job that has ended; nil: too little was measured
 	members     []Member            // that take part now
 	route       *route.Route        // the current route
 	fingerprint bellows.Fingerprint // of the job
@@ -157,11 +161,13 @@ func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 	l.count()
 	l.gather()
 	l.takeCuts()
+	l.measure()
 	for _, sentence := range l.fx.Notices {
 		l.notice(sentence)
 	}
 	if l.fx.Outcome != nil {
 		l.finished = true
+		l.figures = l.lastFigures()
 		if l.checker != nil { // messages that are left need not be delivered
 			l.checker.Lose(l.gone())
 		}
@@ -307,7 +313,7 @@ func (l *lead) result(o *coord.Outcome) (*Result, error) {
 		names[i] = l.job.Tables[i].Name
 	}
 	r := &Result{Commits: o.Commits, Gone: l.gone(), Trained: l.trainedFor(), Total: time.Since(l.began),
-		Since: l.since(),
+		Since: l.since(), Figures: l.figures,
 		Audit: Audit{Account: o.Counts.Account(names), Staleness: o.Counts.Staleness[:]}}
 	r.Since.Out = o.Out
 	if err := o.Failure("train"); err != nil {

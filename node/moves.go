@@ -7,6 +7,7 @@ import (
 
 	"bellows/api"
 	"bellows/core/coord"
+	"bellows/node/measure"
 )
 
 // The moves shown are node 0's own account of requested and incomplete moves, with the reports of partitions' owners
@@ -76,7 +77,7 @@ func (l *lead) underWay() []api.Move {
 		m := api.Move{What: fmt.Sprintf("partition %d of %s", s.ref.Partition, t.Name), From: nodeName(l.route.Owner(s.ref).Lane.Node), To: nodeName(s.to.Node), Bytes: int64(c.Of), Copied: int64(c.Copied),
 			Seconds: time.Since(s.since).Seconds(), Rate: s.meter.rate(reading{now, int64(c.Copied)})}
 		if c.Of == 0 && !t.Sparse { // its owner has said nothing yet
-			m.Bytes = bytesOf(t, l.route.Cut(s.ref.Table), s.ref.Partition)
+			m.Bytes = measure.PartitionBytes(t, l.route.Cut(s.ref.Table), s.ref.Partition)
 		}
 		list = append(list, m)
 	}

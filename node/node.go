@@ -20,6 +20,7 @@ import (
 	"bellows/core/tally"
 	"bellows/core/visits"
 	"bellows/link/fabric"
+	"bellows/policy/gauge"
 	"bellows/train"
 	"bellows/vec"
 )
@@ -95,6 +96,7 @@ type Result struct {
 	Commits bellows.CommitNumber
 	Gone    []bellows.NodeID // nodes that were lost: whatever is left of their processes is of no use
 	Since   Since            // the last cut, or the beginning
+	Figures *gauge.Figures   // of a job of several nodes; nil: too little was measured
 	Trained time.Duration    // while a task that visits items was out
 	Total   time.Duration
 }

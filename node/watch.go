@@ -90,6 +90,7 @@ func (l *lead) enter(n bellows.NodeID, m *wire.Report) {
 			l.warned(n, time.Duration(m.Leaves)*time.Millisecond)
 		}
 		*b = book{m, l.millis()}
+		l.feed.Enter(n, m)
 	}
 }
 

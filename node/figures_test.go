@@ -1,0 +1,88 @@
+package node_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"bellows"
+	"bellows/node"
+	"bellows/policy/gauge"
+	"bellows/table"
+	"bellows/train"
+)
+
+// figured runs a job at three nodes, of which the last only holds partitions. A task calls look in a clock.
+func figured(t *testing.T, in bellows.Clock, look func(*node.Commands) error) {
+	t.Helper()
+	var commands node.Commands
+	const splits, clocks = 3, 60
+	job := func(bellows.NodeID) train.Job {
+		return train.Job{
+			Tables: []table.Schema{{Name: "weights", Rows: 40, Width: 2, Partitions: 4},
+				{Name: "own", Rows: splits, Width: 1, Partitions: splits, BySplit: true}},
+			Splits: splits,
+			Items: func(s bellows.SplitID, _ bellows.Clock) bellows.Range {
+				return bellows.Range{End: 10 + int(s)}
+			},
+			Driver: &train.Clocks{Splits: splits, Count: clocks,
+				Each: func(int, [][]float64) ([]train.Metric, bool) { return nil, true }},
+			NewExecutor: func(split bellows.SplitID) (train.Executor, error) {
+				return executing(func(task *train.Task) error {
+					task.PullRange(0, 0, 40)
+					task.PushRow(0, bellows.RowID(split), []float32{1, 2})
+					if split == 0 && task.Clock() == in {
+						return look(&commands)
+					}
+					return nil
+				}), nil
+			},
+		}
+	}
+	g := gang{members: []node.Member{{Slots: 1, Lanes: 1}, {Node: 1, Slots: 2}, {Node: 2, Lanes: 2}},
+		lead: node.Options{Commands: &commands}, job: job}
+	r, errs, err := g.run(context.Background(), t)
+	if err = errors.Join(append(errs, err)...); err != nil {
+		t.Fatal(err)
+	}
+	checkAudit(t, r)
+	if _, err := commands.Figures(context.Background()); err == nil {
+		t.Error("a job that is over gives figures")
+	}
+}
+
+// executing is an executor of one function.
+type executing func(*train.Task) error
+
+func (f executing) RunTask(t *train.Task) error { return f(t) }
+
+// TestControllerKnowsTheFiguresOfItsJob: what is not measured is in the figures.
+func TestControllerKnowsTheFiguresOfItsJob(t *testing.T) {
+	t.Parallel()
+	figured(t, 40, func(c *node.Commands) error {
+		f, err := node.BaseFigures(context.Background(), c)
+		if err != nil {
+			return err
+		}
+		if f.Items != 10+11+12 || f.Clocks.Epoch != 1 || f.Clocks.Passed != 40 || f.Clocks.Expected != 20 {
+			return fmt.Errorf("%d items in %+v", f.Items, f.Clocks)
+		}
+		if !slices.Equal(f.Tables, []int{4, 3}) || len(f.Partitions) != 7 || f.Partitions[0].Bytes != 80 {
+			return fmt.Errorf("partitions %+v of tables %v", f.Partitions, f.Tables)
+		}
+		for i, p := range f.Partitions {
+			if near := p.Near != nil; near != (i >= 4) || near && *p.Near != i-4 {
+				return fmt.Errorf("partition %d is %+v", i, p)
+			}
+		}
+		want := []gauge.Node{{Works: true, Serves: true, Slots: 1, Lanes: 1}, {ID: 1, Works: true, Slots: 2},
+			{ID: 2, Serves: true, Lanes: 2}}
+		if !slices.Equal(f.Nodes, want) {
+			return fmt.Errorf("nodes %+v, not %+v", f.Nodes, want)
+		}
+		s := f.Shape()
+		return s.Validate()
+	})
+}

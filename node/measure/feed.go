@@ -1,0 +1,111 @@
+// Package measure feeds the meter of a job with what its controller sees, and makes the job's figures.
+//
+// A Feed belongs to the controller's steps. In each step the controller passes reports as they come (Enter) and
+// steps of changes of shape (Moved, Lost), and then the rest (Step). The meter thus gets a report before the clock
+// that it came with.
+package measure
+
+import (
+	"time"
+
+	"bellows"
+	"bellows/link/wire"
+	"bellows/policy/gauge"
+	"bellows/train"
+)
+
+// ownEvery is how often the counts of the controller's own node are read: as often as other nodes report.
+const ownEvery = 50 * time.Millisecond
+
+// Feed tells a meter of the clocks, reports and events of one job. The zero Feed is ready.
+//
+// Moves, newcomers, nodes that leave, and plans are one kind of event: while there is any, no clock counts. When all
+// are over, the shape is another.
+type Feed struct {
+	meter    *gauge.Meter  // nil: the job has not begun
+	clock    bellows.Clock // the last that the meter knows
+	reported time.Duration // when the own counts were read
+	changing bool          // a change of shape is under way
+	cutting  bool
+	change   gauge.Change  // what has moved since it began
+	lost     bool          // a node was lost since then
+	epoch    train.Epoch   // the last that was shown
+	at       bellows.Clock // that was complete then
+}
+
+// State is a job at the end of a step of its controller.
+type State struct {
+	Now      time.Duration // since the controller began
+	Complete bellows.Clock
+	Changing bool // something moves, comes or goes, or is planned to
+	Cutting  bool // a cut is under way
+	Epochs   []train.Epoch
+}
+
+// Step takes what a step of the controller has done. own returns the report of the controller's node.
+func (f *Feed) Step(s *State, self bellows.NodeID, own func() *wire.Report) {
+	if n := len(s.Epochs); n > 0 {
+		f.epoch, f.at = s.Epochs[n-1], s.Complete
+	}
+	if f.meter == nil { // what is complete was so in an earlier attempt, or under another controller
+		f.meter, f.clock = gauge.NewMeter(), s.Complete
+	}
+	f.reshape(s.Changing)
+	if s.Cutting != f.cutting {
+		f.cutting = s.Cutting
+		f.mark(s.Cutting, gauge.Cut)
+	}
+	if s.Complete <= f.clock {
+		return
+	}
+	if f.reported == 0 || s.Now-f.reported >= ownEvery {
+		f.reported = s.Now
+		f.Enter(self, own())
+	}
+	for ; f.clock < s.Complete; f.clock++ {
+		f.meter.Clock(s.Now, int(f.clock)+1)
+	}
+}
+
+// reshape tells the meter when a change of shape begins and ends. The loss of a node is one.
+func (f *Feed) reshape(changing bool) {
+	some := f.lost || f.change.Steps > 0
+	if (changing || some) && !f.changing {
+		f.changing = true
+		f.mark(true, gauge.Move)
+	}
+	if !f.changing || changing {
+		return
+	}
+	f.changing = false
+	f.mark(false, gauge.Move)
+	if some { // else nothing has come of it
+		f.meter.Reshaped(f.change)
+	}
+	f.change, f.lost = gauge.Change{}, false
+}
+
+// mark tells the meter that an event begins or ends.
+func (f *Feed) mark(begins bool, e gauge.Event) {
+	if begins {
+		f.meter.Begin(e)
+	} else {
+		f.meter.End(e)
+	}
+}
+
+// Moved notes steps of a change of shape that are done, and the bytes that they have moved.
+func (f *Feed) Moved(steps int, bytes int64) {
+	f.change.Steps += steps
+	f.change.Bytes += bytes
+}
+
+// Lost notes that a node was lost.
+func (f *Feed) Lost() { f.lost = true }
+
+// Enter gives the meter a node's report.
+func (f *Feed) Enter(n bellows.NodeID, m *wire.Report) {
+	if f.meter != nil {
+		f.meter.Report(&gauge.Report{Node: n, Millis: m.Millis, Tally: m.Tally})
+	}
+}
