@@ -125,7 +125,7 @@ func (c *Commands) Splits(ctx context.Context) ([]bellows.NodeID, error) {
 func (c *Commands) ask(ctx context.Context, what string, do func(*lead) error) error {
 	l := c.lead.Load()
 	if l == nil {
-		return errNotBegun(what)
+		return bellows.Errorf(bellows.Unavailable, what, "", "the job's nodes have not begun to join")
 	}
 	done := make(chan error, 1)
 	l.enqueue(&ask{do: func() { done <- do(l) }})
@@ -144,10 +144,6 @@ func abandoned(ctx context.Context) error {
 		return bellows.Errorf(bellows.Interrupted, "wait", "", "%w", why)
 	}
 	return why
-}
-
-func errNotBegun(what string) error {
-	return bellows.Errorf(bellows.Unavailable, what, "", "the job's nodes have not begun to join")
 }
 
 func errOver(what string) error {

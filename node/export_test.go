@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 
-	"bellows/node/measure"
 	"bellows/policy/gauge"
 )
 
@@ -13,10 +12,8 @@ func (o Options) Shorten(part, message int) Options {
 	return o
 }
 
-// BaseFigures returns the figures of a job that are not measured.
-func BaseFigures(ctx context.Context, c *Commands) (f gauge.Figures, err error) {
-	if f, err = measure.NewFigures(c.lead.Load().job); err == nil {
-		err = c.ask(ctx, "", func(l *lead) error { l.feed.Fill(&f, l.whole()); return nil })
-	}
+// KnownFigures returns the figures of a job that are not measured.
+func KnownFigures(ctx context.Context, c *Commands) (f *gauge.Figures, err error) {
+	err = c.ask(ctx, "", func(l *lead) error { f = l.feed.Known(measured{l}.Whole()); return nil })
 	return f, err
 }

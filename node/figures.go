@@ -5,50 +5,30 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/link/wire"
 	"bellows/node/measure"
 	"bellows/policy/gauge"
 )
 
-// measure passes on what this step has done. The loss of a node is a change of shape too: others have its splits. A
-// job of one process has one shape.
+// measure passes on what this step has done. A job of one process has one shape, and is not measured.
 func (l *lead) measure() {
 	if l.mesh == nil || !l.begun {
 		return
 	}
 	complete, _, _ := l.shell.Progress()
 	changing := l.plan != nil || len(l.moves)+len(l.shifts)+len(l.guests)+len(l.leaves) > 0
-	l.feed.Step(&measure.State{Now: time.Since(l.began), Complete: complete, Changing: changing,
-		Cutting: l.saving.note != nil, Epochs: l.fx.Epochs}, l.cluster.Self, l.report)
+	l.feed.Step(&measure.State{Now: time.Since(l.began), Complete: complete, Rerouted: l.fx.Route != nil,
+		Nodes: len(l.members), Changing: changing, Cutting: l.saving.note != nil, Epochs: l.fx.Epochs}, measured{l})
 }
 
-// Figures returns what the job has measured of itself. An error of kind Unavailable says how many clocks it takes
-// more; one of kind Config, why the job will have no figures.
-func (c *Commands) Figures(ctx context.Context) (*gauge.Figures, error) {
-	const what = "look at the job's figures"
-	l := c.lead.Load()
-	if l == nil {
-		return nil, errNotBegun(what)
-	}
-	if l.mesh == nil {
-		return nil, bellows.Errorf(bellows.Config, what, "", "it runs in one process, which has no other shape")
-	}
-	epoch, err := measure.NewFigures(l.job) // not in the controller's step
-	if err != nil {
-		return nil, err
-	}
-	var found *gauge.Figures
-	err = c.ask(ctx, what, func(l *lead) (err error) {
-		if l.finished {
-			return errOver(what)
-		}
-		found, err = l.feed.Figures(epoch, l.whole())
-		return err
-	})
-	return found, err
-}
+// measured is the job of a feed.
+type measured struct{ *lead }
 
-// whole returns the job as the controller knows it.
-func (l *lead) whole() *measure.Whole {
+// Own implements measure.Job.
+func (l measured) Own() *wire.Report { return l.report() }
+
+// Whole implements measure.Job.
+func (l measured) Whole() *measure.Whole {
 	w := &measure.Whole{Job: l.job, Route: l.route, Leads: l.cluster.Self}
 	w.Complete, _, _ = l.shell.Progress()
 	for _, m := range l.present() {
@@ -57,13 +37,26 @@ func (l *lead) whole() *measure.Whole {
 	return w
 }
 
+// Figures returns what the job has measured of itself. An error of kind Unavailable says how many clocks it takes
+// more; one of kind Config, why the job will have no figures.
+func (c *Commands) Figures(ctx context.Context) (found *gauge.Figures, err error) {
+	const what = "look at the job's figures"
+	err = c.ask(ctx, what, func(l *lead) (err error) {
+		switch {
+		case l.mesh == nil:
+			return bellows.Errorf(bellows.Config, what, "", "it runs in one process, which has no other shape")
+		case l.finished:
+			return errOver(what)
+		}
+		found, err = l.feed.Figures(measured{l}.Whole())
+		return err
+	})
+	return found, err
+}
+
 // lastFigures returns the figures of a job that ends; nil if too little was measured.
 func (l *lead) lastFigures() *gauge.Figures {
-	epoch, err := measure.NewFigures(l.job)
-	if err != nil {
-		return nil
-	}
-	f, err := l.feed.Figures(epoch, l.whole())
+	f, err := l.feed.Figures(measured{l}.Whole())
 	if err != nil {
 		return nil
 	}

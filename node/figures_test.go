@@ -62,7 +62,7 @@ func (f executing) RunTask(t *train.Task) error { return f(t) }
 func TestControllerKnowsTheFiguresOfItsJob(t *testing.T) {
 	t.Parallel()
 	figured(t, 40, func(c *node.Commands) error {
-		f, err := node.BaseFigures(context.Background(), c)
+		f, err := node.KnownFigures(context.Background(), c)
 		if err != nil {
 			return err
 		}

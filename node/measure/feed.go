@@ -23,7 +23,10 @@ const ownEvery = 50 * time.Millisecond
 // are over, the shape is another.
 type Feed struct {
 	meter    *gauge.Meter  // nil: the job has not begun
-	clock    bellows.Clock // the last that the meter knows
+	base     gauge.Figures // items and clocks of an epoch
+	err      error         // why it has no figures
+	nodes    int           // that the meter knows
+	clock    bellows.Clock // the last that it knows
 	reported time.Duration // when the own counts were read
 	changing bool          // a change of shape is under way
 	cutting  bool
@@ -37,19 +40,37 @@ type Feed struct {
 type State struct {
 	Now      time.Duration // since the controller began
 	Complete bellows.Clock
+	Rerouted bool // the route has changed in the step
+	Nodes    int  // that take part
 	Changing bool // something moves, comes or goes, or is planned to
 	Cutting  bool // a cut is under way
 	Epochs   []train.Epoch
 }
 
-// Step takes what a step of the controller has done. own returns the report of the controller's node.
-func (f *Feed) Step(s *State, self bellows.NodeID, own func() *wire.Report) {
+// Job is what a Feed asks of a job. Neither function is called outside of Step.
+type Job interface {
+	Own() *wire.Report // of the controller's node
+	Whole() *Whole
+}
+
+// Step takes what a step of the controller has done. In the first one the job has begun.
+func (f *Feed) Step(s *State, job Job) {
 	if n := len(s.Epochs); n > 0 {
 		f.epoch, f.at = s.Epochs[n-1], s.Complete
 	}
-	if f.meter == nil { // what is complete was so in an earlier attempt, or under another controller
-		f.meter, f.clock = gauge.NewMeter(), s.Complete
+	switch {
+	case f.err != nil:
+		return
+	case f.meter == nil: // what is complete was so in an earlier attempt, or under another controller
+		if f.base, f.err = epochOf(job.Whole().Job); f.err != nil {
+			return
+		}
+		f.meter, f.clock = gauge.NewMeter(nil), s.Complete
+		f.meter.Shape(f.Known(job.Whole()))
+	case s.Rerouted || s.Nodes != f.nodes:
+		f.meter.Shape(f.Known(job.Whole()))
 	}
+	f.nodes = s.Nodes
 	f.reshape(s.Changing)
 	if s.Cutting != f.cutting {
 		f.cutting = s.Cutting
@@ -60,7 +81,7 @@ func (f *Feed) Step(s *State, self bellows.NodeID, own func() *wire.Report) {
 	}
 	if f.reported == 0 || s.Now-f.reported >= ownEvery {
 		f.reported = s.Now
-		f.Enter(self, own())
+		f.Enter(0, job.Own()) // the controller is at node 0 (wire.ControllerAt)
 	}
 	for ; f.clock < s.Complete; f.clock++ {
 		f.meter.Clock(s.Now, int(f.clock)+1)
@@ -78,10 +99,10 @@ func (f *Feed) reshape(changing bool) {
 		return
 	}
 	f.changing = false
-	f.mark(false, gauge.Move)
 	if some { // else nothing has come of it
 		f.meter.Reshaped(f.change)
 	}
+	f.mark(false, gauge.Move)
 	f.change, f.lost = gauge.Change{}, false
 }
 

@@ -21,8 +21,8 @@ type Whole struct {
 	Nodes    []gauge.Node // that take part, with what they can run, in the order of their numbers
 }
 
-// NewFigures returns figures with the items and the clocks of an epoch. It takes time in a large job.
-func NewFigures(job *train.Job) (f gauge.Figures, err error) {
+// epochOf returns figures with the items and the clocks of an epoch.
+func epochOf(job *train.Job) (f gauge.Figures, err error) {
 	cycler, ok := job.Driver.(visits.Cycler)
 	if !ok {
 		return f, bellows.Errorf(bellows.Config, "look at the job's figures", "",
@@ -38,21 +38,26 @@ func NewFigures(job *train.Job) (f gauge.Figures, err error) {
 	return f, nil
 }
 
-// Figures returns the figures of a job, given those of NewFigures. The error says how many clocks it takes more.
-func (f *Feed) Figures(epoch gauge.Figures, w *Whole) (*gauge.Figures, error) {
+// Figures returns the figures of a job. An error of kind Unavailable says how many clocks it takes more; one of kind
+// Config, why the job will have no figures.
+func (f *Feed) Figures(w *Whole) (*gauge.Figures, error) {
+	if f.err != nil {
+		return nil, f.err
+	}
 	if f.meter == nil {
 		return nil, bellows.Errorf(bellows.Unavailable, "look at the job's figures", "", "the job has not begun")
 	}
-	f.Fill(&epoch, w)
-	found, err := f.meter.Figures(epoch)
+	found, err := f.meter.Figures(*f.Known(w))
 	if err != nil {
 		return nil, bellows.Errorf(bellows.Unavailable, "look at the job's figures", "", "%w", err)
 	}
 	return found, nil
 }
 
-// Fill adds to figures what is known without measuring.
-func (f *Feed) Fill(to *gauge.Figures, w *Whole) {
+// Known returns the figures that are known without measuring.
+func (f *Feed) Known(w *Whole) *gauge.Figures {
+	known := f.base
+	to := &known
 	to.Clocks.Passed = int(w.Complete) + 1
 	if e := &f.epoch; e.Expected > e.Number {
 		left := (e.Expected-e.Number)*to.Clocks.Epoch - int(w.Complete-f.at)
@@ -83,6 +88,7 @@ func (f *Feed) Fill(to *gauge.Figures, w *Whole) {
 		to.Partitions = append(to.Partitions, p)
 		at(lane.Node).Serves = true
 	}
+	return to
 }
 
 // PartitionBytes returns the size of a partition with the state of its rule; 1 for a sparse table: its rows are not
