@@ -179,7 +179,7 @@ var rooms = []room{
 	{path: "run/event", floor: 8, sees: 7},
 	{path: "run/history", floor: 8, sees: 7, also: []string{"run", "run/event"}},
 	{path: "run/history/historytest", floor: 8, sees: 7, also: []string{"run/event"}, fake: true},
-	{path: "run/board", floor: 8, sees: 7, big: true},
+	{path: "run/board", floor: 8, sees: 7, tests: []string{"policy/gauge/gaugetest"}, big: true},
 	{path: "run/page", floor: 8, sees: 7, also: []string{"run", "run/event"}, big: true},
 	{path: "serve", floor: 8, sees: 7, also: []string{"serve/predictions"}, big: true},
 	{path: "serve/predictions", floor: 8, sees: 7, also: []string{"serve/oov"}},

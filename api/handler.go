@@ -12,10 +12,15 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"bellows/policy/gauge"
 )
 
 // Source makes the status of a job.
 type Source func(ctx context.Context) (Status, error)
+
+// Measured returns what a job has measured of itself. An error says why it has no figures, or none yet.
+type Measured func(ctx context.Context) (*gauge.Figures, error)
 
 // Limits of what is answered.
 const (
@@ -25,11 +30,13 @@ const (
 	headerMost    = 16 << 10
 )
 
-// NewHandler answers GET /status with a Status, GET /metrics with the same for Prometheus, and GET /events with
-// the events so far, a line each; with ?follow=1 also with those to come.
-func NewHandler(status Source, events *Feed) http.Handler {
-	h := &handler{status, events}
+// NewHandler answers GET /status with a Status, GET /metrics with the same for Prometheus, GET /figures with what the
+// job has measured of itself, and GET /events with the events so far, a line each; with ?follow=1 also with those to
+// come.
+func NewHandler(status Source, measured Measured, events *Feed) http.Handler {
+	h := &handler{status, measured, events}
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET /figures", h.serveFigures)
 	mux.HandleFunc("GET /status", h.serveStatus)
 	mux.HandleFunc("GET /metrics", h.serveMetrics)
 	mux.HandleFunc("GET /events", h.serveEvents)
@@ -43,8 +50,9 @@ func NewServer(h http.Handler) *http.Server {
 }
 
 type handler struct {
-	status Source
-	events *Feed
+	status   Source
+	measured Measured
+	events   *Feed
 }
 
 // guard refuses requests with a foreign host name or origin, which a browser sends for a page of another site, and more than some at once.
@@ -104,17 +112,40 @@ func SameOrigin(r *http.Request) bool {
 }
 
 func (h *handler) serveStatus(w http.ResponseWriter, r *http.Request) {
-	s, ok := h.look(w, r)
-	if !ok {
-		return
+	if s, ok := h.look(w, r); ok {
+		answer(w, s)
 	}
+}
+
+// answer writes an object as JSON.
+func answer(w http.ResponseWriter, object any) {
 	var body bytes.Buffer
-	if err := json.NewEncoder(&body).Encode(s); err != nil {
+	if err := json.NewEncoder(&body).Encode(object); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Write(body.Bytes()) // a client that has gone needs no answer
+}
+
+// serveFigures answers 409 if the job has no figures, and 503 if it does not answer in time.
+func (h *handler) serveFigures(w http.ResponseWriter, r *http.Request) {
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(2 * answerWithin)) // fails only where writing does
+	ctx, cancel := context.WithTimeout(r.Context(), answerWithin)
+	defer cancel()
+	if h.measured == nil {
+		http.Error(w, "it measures nothing", http.StatusConflict)
+		return
+	}
+	f, err := h.measured(ctx)
+	switch {
+	case err == nil:
+		answer(w, f)
+	case ctx.Err() != nil:
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+	default:
+		http.Error(w, err.Error(), http.StatusConflict)
+	}
 }
 
 // look makes the status, and bounds the time of the answer.

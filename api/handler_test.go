@@ -18,6 +18,7 @@ import (
 
 	"bellows/api"
 	"bellows/core/tally"
+	"bellows/policy/gauge"
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 )
@@ -51,7 +52,7 @@ func sample() api.Status {
 
 func serve(t *testing.T, source api.Source, feed *api.Feed) *httptest.Server {
 	t.Helper()
-	s := httptest.NewServer(api.NewHandler(source, feed))
+	s := httptest.NewServer(api.NewHandler(source, nil, feed))
 	t.Cleanup(s.Close)
 	return s
 }
@@ -237,5 +238,24 @@ func TestFeedForgets(t *testing.T) {
 	lines := strings.Fields(body)
 	if lines[len(lines)-1] != "2499" || len(lines) != len(feed.Last(all)) {
 		t.Errorf("%d lines, the last %s", len(lines), lines[len(lines)-1])
+	}
+}
+
+// TestFiguresAreServed as JSON; a job without any says why.
+func TestFiguresAreServed(t *testing.T) {
+	t.Parallel()
+	why := errors.New("it takes 7 clocks more")
+	measured := func(context.Context) (*gauge.Figures, error) { return &gauge.Figures{Items: 5}, why }
+	s := httptest.NewServer(api.NewHandler(fixed, measured, api.NewFeed()))
+	defer s.Close()
+	if code, body := get(t, s, "/figures", nil); code != http.StatusConflict || body != why.Error()+"\n" {
+		t.Errorf("%d, %s", code, body)
+	}
+	why = nil
+	if code, body := get(t, s, "/figures", nil); code != http.StatusOK || !strings.HasPrefix(body, `{"items":5,`) {
+		t.Errorf("%d, %s", code, body)
+	}
+	if code, _ := get(t, serve(t, fixed, api.NewFeed()), "/figures", nil); code != http.StatusConflict {
+		t.Errorf("a job that measures nothing: %d", code)
 	}
 }

@@ -24,8 +24,8 @@ func (l *lead) measure() {
 // measured is the job of a feed.
 type measured struct{ *lead }
 
-// Own implements measure.Job.
-func (l measured) Own() *wire.Report { return l.report() }
+// Count implements measure.Job.
+func (l measured) Count() *wire.Report { return l.report() }
 
 // Whole implements measure.Job.
 func (l measured) Whole() *measure.Whole {
@@ -52,6 +52,13 @@ func (c *Commands) Figures(ctx context.Context) (found *gauge.Figures, err error
 		return err
 	})
 	return found, err
+}
+
+// Figures works like that of Commands. Before the job's nodes have begun to join it is an error.
+func (w *Watch) Figures(ctx context.Context) (*gauge.Figures, error) {
+	var c Commands
+	c.lead.Store(w.lead.Load())
+	return c.Figures(ctx)
 }
 
 // lastFigures returns the figures of a job that ends; nil if too little was measured.

@@ -16,6 +16,7 @@ import (
 
 	"bellows"
 	"bellows/node/archive"
+	"bellows/policy/gauge"
 	"bellows/port/blob/file"
 	"bellows/run/event"
 	"bellows/table"
@@ -292,7 +293,7 @@ func (f *Folder) Begin() error {
 	f.begun = true
 	err := f.CheckHeld()
 	if err == nil && !f.goesOn {
-		err = errors.Join(f.drop(imageFile), f.drop(metricsFile), clearCuts(context.Background(), filepath.Join(f.Dir, checkpointFolder)))
+		err = errors.Join(f.drop(imageFile), f.drop(metricsFile), f.drop(figuresFile), clearCuts(context.Background(), filepath.Join(f.Dir, checkpointFolder)))
 		if f.given != "" {
 			err = errors.Join(err, f.clearGiven(context.Background()))
 		}
@@ -384,15 +385,23 @@ func (f *Folder) RestoreFolder(dir string) error {
 
 // Measured stores the run's figures as JSON, in place of those of an earlier process. A run that has not begun has none.
 func (f *Folder) Measured(figures any) error {
+	return f.store(metricsFile, figures)
+}
+
+// KeepFigures stores what the run has measured of itself, from which the times of other shapes are predicted.
+func (f *Folder) KeepFigures(measured *gauge.Figures) error { return f.store(figuresFile, measured) }
+
+// store stores an object as JSON.
+func (f *Folder) store(name string, object any) error {
 	if !f.begun {
 		return nil
 	}
 	if err := f.CheckHeld(); err != nil {
 		return err
 	}
-	text, err := json.Marshal(figures)
+	text, err := json.Marshal(object)
 	if err == nil {
-		err = file.Replace(filepath.Join(f.Dir, metricsFile), bytesOf(append(text, '\n')))
+		err = file.Replace(filepath.Join(f.Dir, name), bytesOf(append(text, '\n')))
 	}
 	if err != nil {
 		return &bellows.Error{Kind: bellows.IO, Op: "write run folder", Subject: f.Dir, Err: err}

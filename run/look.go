@@ -25,6 +25,7 @@ type Past struct {
 	Kept     bool   // the same command resumes where it was interrupted
 	Busy     bool   // a process is training in it
 	Figures  []byte // metrics.json; nil: none
+	Measured []byte // figures.json; nil: none
 }
 
 // Look reads a folder and changes nothing. A folder without a run is an error of kind NoInput, and one whose record is
@@ -54,6 +55,9 @@ func Look(dir string) (*Past, error) {
 	p.Busy = locked(dir)
 	if p.Figures, err = os.ReadFile(filepath.Join(dir, metricsFile)); err != nil {
 		p.Figures = nil
+	}
+	if p.Measured, err = os.ReadFile(filepath.Join(dir, figuresFile)); err != nil {
+		p.Measured = nil
 	}
 	return p, nil
 }

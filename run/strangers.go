@@ -13,7 +13,7 @@ import (
 )
 
 // ownFiles are the names that every run writes, its model's apart.
-var ownFiles = []string{recordFile, event.File, metricsFile, imageFile, OutputFile, checkpointFolder}
+var ownFiles = []string{recordFile, event.File, metricsFile, figuresFile, imageFile, OutputFile, checkpointFolder}
 
 // mayBeOfModel matches the names that a model's files may have (model.IDs), which are unknown before it is trained.
 var mayBeOfModel = regexp.MustCompile(`^(model\.safetensors|manifest\.json|[a-z][a-z0-9_]*\.txt)(\.next)?(\.partial)?$`)

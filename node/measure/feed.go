@@ -49,7 +49,7 @@ type State struct {
 
 // Job is what a Feed asks of a job. Neither function is called outside of Step.
 type Job interface {
-	Own() *wire.Report // of the controller's node
+	Count() *wire.Report // of the node of the controller
 	Whole() *Whole
 }
 
@@ -81,7 +81,7 @@ func (f *Feed) Step(s *State, job Job) {
 	}
 	if f.reported == 0 || s.Now-f.reported >= ownEvery {
 		f.reported = s.Now
-		f.Enter(0, job.Own()) // the controller is at node 0 (wire.ControllerAt)
+		f.Enter(0, job.Count()) // the controller is at node 0 (wire.ControllerAt)
 	}
 	for ; f.clock < s.Complete; f.clock++ {
 		f.meter.Clock(s.Now, int(f.clock)+1)

@@ -14,8 +14,9 @@ const eventsShown = 10
 
 // Board is what a training command shows of its job. Any goroutine may use it.
 type Board struct {
-	look func(context.Context) (api.Progress, error)
-	feed *api.Feed
+	Measured api.Measured // set before Post; nil: the job has no figures
+	look     func(context.Context) (api.Progress, error)
+	feed     *api.Feed
 
 	mu     sync.Mutex
 	before float64    // seconds of training up to the state that the job resumes from

@@ -2,12 +2,15 @@ package board
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,6 +18,9 @@ import (
 
 	"bellows"
 	"bellows/api"
+	"bellows/internal/require"
+	"bellows/policy/gauge"
+	"bellows/policy/gauge/gaugetest"
 )
 
 func TestAddresses(t *testing.T) {
@@ -115,4 +121,27 @@ func TestAJobThatHangs(t *testing.T) {
 			t.Errorf("after %v", d)
 		}
 	})
+}
+
+// TestJobGivesItsFigures as they were, with rates of links that have no upper bound, or says why it has none.
+func TestJobGivesItsFigures(t *testing.T) {
+	t.Parallel()
+	state := t.TempDir()
+	want := gaugetest.Uniform(gaugetest.Size{Nodes: 3, Splits: 4, Partitions: 5})
+	want.Nodes[1].In = gauge.Interval{Value: 2, Low: 2, High: math.Inf(1)}
+	why := errors.New("it takes 7 clocks more")
+	b := New(api.Status{Job: "mf-1", Started: time.Now()}, 0, func(context.Context) (api.Progress, error) { return api.Progress{}, nil })
+	b.Measured = func(context.Context) (*gauge.Figures, error) { return want, why }
+	p, err := b.Post("bellows", state, "", t.Logf)
+	require.NoError(t, err)
+	defer p.Close()
+	answers, err := Ask(t.Context(), state, "mf-1")
+	require.NoError(t, err)
+	if _, err := answers[0].Job.Figures(t.Context()); bellows.KindOf(err) != bellows.Refused || !strings.Contains(err.Error(), why.Error()) {
+		t.Errorf("without figures: %v", err)
+	}
+	why = nil
+	if got, err := answers[0].Job.Figures(t.Context()); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v, not %+v", got, err, want)
+	}
 }

@@ -22,6 +22,7 @@ import (
 	"bellows"
 	"bellows/api"
 	"bellows/link/transport/sock"
+	"bellows/policy/gauge"
 )
 
 // StateFolder returns the state folder: the given one, or by default that of the user.
@@ -102,18 +103,8 @@ func (j Job) Status(ctx context.Context) (api.Status, error) {
 func (j Job) statusOver(ctx context.Context, dial func(ctx context.Context, network, address string) (net.Conn, error)) (s api.Status, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerWithin, fmt.Errorf("no answer within %v; is it stopped?", answerWithin))
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/status", nil)
-	if err != nil {
-		return s, err
-	}
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial}}
-	answer, err := client.Do(r)
-	if err != nil {
-		return s, j.silent(ctx, err)
-	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(answer.Body, answerMost))
-	if err == nil && answer.StatusCode != http.StatusOK {
+	code, body, err := fetch(ctx, "/status", dial)
+	if err == nil && code != http.StatusOK {
 		err = errors.New(strings.TrimSpace(string(body)))
 	}
 	if err == nil {
@@ -123,6 +114,43 @@ func (j Job) statusOver(ctx context.Context, dial func(ctx context.Context, netw
 		return s, j.silent(ctx, err)
 	}
 	return s, nil
+}
+
+// fetch returns what a job answers to a request.
+func fetch(ctx context.Context, path string, dial func(ctx context.Context, network, address string) (net.Conn, error)) (code int, body []byte, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost"+path, nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial}}
+	answer, err := client.Do(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer answer.Body.Close()
+	body, err = io.ReadAll(io.LimitReader(answer.Body, answerMost))
+	return answer.StatusCode, body, err
+}
+
+// Figures asks the job for what it has measured of itself. An error of kind Refused says why it has no figures yet.
+func (j Job) Figures(ctx context.Context) (*gauge.Figures, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, answerWithin, fmt.Errorf("no answer within %v; is it stopped?", answerWithin))
+	defer cancel()
+	code, body, err := fetch(ctx, "/figures", func(ctx context.Context, _, _ string) (net.Conn, error) { return sock.DialLocal(ctx, j.path) })
+	var f *gauge.Figures
+	switch {
+	case err != nil:
+	case code == http.StatusConflict:
+		return nil, bellows.Errorf(bellows.Refused, "ask job", j.String(), "%s", strings.TrimSpace(string(body)))
+	case code != http.StatusOK:
+		err = errors.New(strings.TrimSpace(string(body)))
+	default:
+		f, err = gauge.Read(body)
+	}
+	if err != nil {
+		return nil, j.silent(ctx, err)
+	}
+	return f, nil
 }
 
 // silent returns the error of a job that does not answer as it should.

@@ -39,7 +39,7 @@ func CheckAddress(address string) error {
 // cannot show the job. An address that cannot be used is an error.
 func (b *Board) Post(program, state, address string, talk func(format string, args ...any)) (*Post, error) {
 	p := &Post{}
-	h := api.NewHandler(b.Status, b.feed)
+	h := api.NewHandler(b.Status, b.Measured, b.feed)
 	if address != "" {
 		l, err := net.Listen("tcp", address)
 		if err != nil {

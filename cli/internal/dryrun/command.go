@@ -37,6 +37,8 @@ type options struct {
 	workers        string // A, or A:B
 	servers        string
 	figures        string
+	job            string
+	stateFolder    string
 	pins           []string
 	apart          bool
 	slots, lanes   int
@@ -69,16 +71,19 @@ func shapeCommand(c *screen.Console) *cobra.Command {
 		Short: "Show the steps from one cluster to another",
 		Annotations: line.Details("It prints the steps in which nodes would join, leave and change roles, and partitions and splits would move. The cluster " +
 			"is given by numbers or by a snapshot. Steps of one round would run at the same time; each waits for the steps that it names.\n\n" +
-			"With --figures it predicts the time of each number of workers and servers, chooses the best, and prints the steps to it.\n\n" +
+			"With --figures, or with --job, it predicts the time of each number of workers and servers, chooses the best, and prints the steps to it. " +
+			"JOB is a running job, as `status` names it, or a run folder.\n\n" +
 			"Node 0 leads. With --nodes, each other node runs tasks and holds partitions; with --workers and --servers it does one of them."),
 		Example: "plan shape --workers 3 --servers 2 --to workers=5,servers=2\nplan shape --nodes 4 --splits 32 --partitions 64 --to leave=node-2\n" +
 			"plan shape --workers 3:8 --servers 2 --print-snapshot\nplan shape --snapshot now.json --to workers=5 --json\n" +
-			"plan shape --figures job.json --workers 2:6 --pin node-3=server",
+			"plan shape --job mf-1\nplan shape --figures job.json --workers 2:6 --pin node-3=server",
 		Args: line.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(c, cmd) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.figures, "figures", "", "JSON `FILE` of what a job has measured; - is standard input")
+	f.StringVar(&o.job, "job", "", "`JOB` that has measured figures: a running one, or a run folder")
+	f.StringVar(&o.stateFolder, "state", "", "state `FOLDER` of running jobs (default: as for status)")
 	f.BoolVar(&o.apart, "apart", false, "no node runs tasks and holds partitions; with --figures")
 	f.StringArrayVar(&o.pins, "pin", nil, "`NODE=ROLE` that stays: worker, server, both, unused")
 	f.StringVar(&o.snapshot, "snapshot", "", "JSON `FILE` of the cluster and its job; - is standard input")
@@ -103,12 +108,12 @@ func shapeCommand(c *screen.Console) *cobra.Command {
 var described = []string{"nodes", "workers", "servers", "slots", "lanes", "splits", "partitions", "partition-bytes", "split-bytes"}
 
 func (o *options) run(c *screen.Console, cmd *cobra.Command) error {
-	if o.figures != "" {
+	if o.figures != "" || o.job != "" {
 		return o.predict(c, cmd)
 	}
-	for _, name := range []string{"pin", "apart"} {
+	for _, name := range []string{"pin", "apart", "state"} {
 		if f := cmd.Flag(name); f.Changed {
-			return line.BadFlag(name, strings.Trim(f.Value.String(), "[]"), "roles are chosen by figures; give --figures, or leave this out")
+			return line.BadFlag(name, strings.Trim(f.Value.String(), "[]"), "shapes are compared by figures; give --job or --figures, or leave this out")
 		}
 	}
 	policy, known := policies[o.policy]

@@ -1,6 +1,7 @@
 package dryrun
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -50,27 +51,23 @@ type moves struct {
 	Seconds    gauge.Interval `json:"seconds"` // that the job would lose
 }
 
-// withFigures are the flags that --figures allows.
-var withFigures = []string{"figures", "workers", "servers", "pin", "apart", "at-once"}
+// withFigures are the flags that --figures and --job allow.
+var withFigures = []string{"figures", "job", "state", "workers", "servers", "pin", "apart", "at-once"}
 
 // predict prints what shapes would give a job with measured figures.
 func (o *options) predict(c *screen.Console, cmd *cobra.Command) error {
 	for _, name := range slices.Concat(described, []string{"snapshot", "print-snapshot", "to", "policy", "seed"}) {
 		if f := cmd.Flag(name); f.Changed && !slices.Contains(withFigures, name) {
-			return line.BadFlag(name, f.Value.String(), "the figures say it; leave this out, or leave out --figures")
+			return line.BadFlag(name, f.Value.String(), "the figures say it; leave this out, or leave out --figures and --job")
 		}
 	}
 	ask, err := o.ask()
 	if err != nil {
 		return err
 	}
-	text, err := content(o.figures, c.In)
+	f, err := o.measured(cmd.Context(), c)
 	if err != nil {
-		return bellows.Errorf(bellows.NoInput, "read figures", o.figures, "%w", bellows.Pathless(err))
-	}
-	f, err := gauge.Read(text)
-	if err != nil {
-		return bellows.Errorf(bellows.BadData, "read figures", o.figures, "%w", err)
+		return err
 	}
 	best, err := choose.Find(f, ask)
 	if err != nil {
@@ -82,6 +79,27 @@ func (o *options) predict(c *screen.Console, cmd *cobra.Command) error {
 	}
 	p.write(c, f)
 	return c.Object(p)
+}
+
+// measured returns the figures that are asked about.
+func (o *options) measured(ctx context.Context, c *screen.Console) (*gauge.Figures, error) {
+	switch {
+	case o.job != "" && o.figures != "":
+		return nil, line.BadFlag("job", o.job, "the figures are those of --figures; leave one of the two out")
+	case o.job != "":
+		return o.figuresOf(ctx, o.job)
+	case o.stateFolder != "":
+		return nil, line.BadFlag("state", o.stateFolder, "a file has no state folder; leave this out, or give --job")
+	}
+	text, err := content(o.figures, c.In)
+	if err != nil {
+		return nil, bellows.Errorf(bellows.NoInput, "read figures", o.figures, "%w", bellows.Pathless(err))
+	}
+	f, err := gauge.Read(text)
+	if err != nil {
+		return nil, bellows.Errorf(bellows.BadData, "read figures", o.figures, "%w", err)
+	}
+	return f, nil
 }
 
 // ask returns what flags demand of the shape.

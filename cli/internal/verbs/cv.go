@@ -14,6 +14,7 @@ import (
 	"bellows/api"
 	"bellows/app"
 	"bellows/cli/internal/line"
+	"bellows/cli/internal/processes"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/timing"
 	"bellows/core/audit"
@@ -60,12 +61,12 @@ type validated struct {
 	Seconds     float64            `json:"seconds"` // of all folds
 	LoadSeconds float64            `json:"load_seconds"`
 	timing.Timing
-	Examples          int64     `json:"examples"` // of all folds
-	ExamplesPerSecond float64   `json:"examples_per_second"`
-	Members           members   `json:"members"`
-	Audit             run.Audit `json:"audit"` // of all folds
-	Warnings          []string  `json:"warnings"`
-	Interrupted       bool      `json:"interrupted"`
+	Examples          int64            `json:"examples"` // of all folds
+	ExamplesPerSecond float64          `json:"examples_per_second"`
+	Members           processes.Counts `json:"members"`
+	Audit             run.Audit        `json:"audit"` // of all folds
+	Warnings          []string         `json:"warnings"`
+	Interrupted       bool             `json:"interrupted"`
 }
 
 // errStopped is that the user has ended a fold.
@@ -141,7 +142,7 @@ func (v *validation) one(ctx context.Context, n int) error {
 	v.tellOf(n, event.OfJob(&t.made.Job, t.made.Job.Driver, nil))
 	t.counted = timing.NewDriver(t.made.Job.Driver, t.stages.Meter)
 	t.made.Job.Driver = t.counted
-	t.epochs = &epochs{training: t, members: membership(t.members).String(), wait: math.NaN()}
+	t.epochs = &epochs{training: t, members: processes.Count(t.members).String(), wait: math.NaN()}
 	res, err := node.Train(ctx, t.made.Job, node.Options{Slots: t.slots,
 		OnStart: func([]api.Node) {
 			t.stages.Enter(timing.Learning)
@@ -194,7 +195,7 @@ func (v *validation) begin(t *training, n int) {
 		if v.Stratified {
 			dealt += " with as many of each class"
 		}
-		v.table.Headline(fmt.Sprintf("%s · %s (seed %d) · of the first: %s", v.inputs.set.Detected, dealt, v.opt.seed, t.made.Headline), membership(v.members).place())
+		v.table.Headline(fmt.Sprintf("%s · %s (seed %d) · of the first: %s", v.inputs.set.Detected, dealt, v.opt.seed, t.made.Headline), processes.Count(v.members).Place())
 		for _, w := range v.inputs.set.Detected.Warnings() {
 			v.doubt("%s", w)
 		}
@@ -262,7 +263,7 @@ func (v *validation) testFigures(metrics, deviations map[string]float64) (parts 
 
 // result returns the figures of the folds that are done.
 func (v *validation) result() *validated {
-	r := &validated{App: v.about.Name, Folds: v.done, Stratified: v.Stratified, LoadSeconds: v.inputs.seconds, Members: membership(v.members),
+	r := &validated{App: v.about.Name, Folds: v.done, Stratified: v.Stratified, LoadSeconds: v.inputs.seconds, Members: processes.Count(v.members),
 		Audit: run.Audit{Account: v.account, Disagreements: []string{}}}
 	r.Metrics, r.Deviations = folds.Spread(v.done)
 	r.Baseline = folds.Baseline(v.done)

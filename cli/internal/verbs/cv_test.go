@@ -18,6 +18,7 @@ import (
 	"bellows/app/mf"
 	"bellows/app/mlr"
 	"bellows/cli/internal/line"
+	"bellows/cli/internal/processes"
 	"bellows/cli/internal/screen"
 	"bellows/data"
 	"bellows/data/folds"
@@ -36,7 +37,7 @@ func jsonOf(t *testing.T, a app.Application, file string, opt trainOptions, unti
 		t.Fatal(err)
 	}
 	opt.seed, opt.workers, opt.cache, opt.state, opt.epochs = 1, "2", "off", t.TempDir(), 4
-	opt.cluster = clusterOptions{servers: "auto", transport: "unix", wire: "fp32", pairs: "auto"}
+	opt.cluster = processes.Options{Servers: "auto", Transport: "unix", Wire: "fp32", Pairs: "auto"}
 	opt.reading.header = "auto"
 	err = tool.train(ctx, a, []string{file}, &opt)
 	return out.String(), err

@@ -31,7 +31,7 @@ func (o *trainOptions) checkFolds() error {
 		{"out", o.out, "", "cross-validation leaves no model and no folder; leave this out, or leave out --cv to train a model"},
 		{"fresh", strconv.FormatBool(o.fresh), "false", "cross-validation leaves nothing to resume, and starts over each time; leave this out"},
 		{"metrics", o.metrics, "", "the folds of a cross-validation are not served; leave this out, and read its --json lines"},
-		{"processes", strconv.Itoa(o.cluster.processes), "0", "the folds of a cross-validation are trained in this process; leave this out, or leave out --cv"},
+		{"processes", strconv.Itoa(o.cluster.Processes), "0", "the folds of a cross-validation are trained in this process; leave this out, or leave out --cv"},
 	} {
 		if f.value != f.otherwise {
 			return line.BadFlag(f.name, f.value, "%s", f.says)

@@ -17,7 +17,7 @@ func (t *training) keep(opt *node.Options) error {
 	if t.opt.checkpoint == run.NoCheckpoints || !t.repeatable() || t.made.Job.Stays != "" {
 		return nil
 	}
-	if l := t.opt.cluster.lead; l != nil && !t.folder.Named() && l.Reads(true) != nil {
+	if l := t.opt.cluster.Lead; l != nil && !t.folder.Named() && l.Reads(true) != nil {
 		t.Talk("no checkpoints are written: some nodes are on other machines than the run's folder; give --checkpoint a place that all of them reach, such as s3://bucket/prefix")
 		return nil
 	}

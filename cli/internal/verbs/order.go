@@ -54,7 +54,7 @@ func newOrder(a app.Application, files []string, opt *trainOptions) (*order, err
 	if o.slots, o.most, err = opt.slots(); err != nil {
 		return nil, err
 	}
-	if o.members, err = opt.cluster.members(o.slots); err != nil {
+	if o.members, err = opt.cluster.Members(o.slots); err != nil {
 		return nil, err
 	}
 	if err := o.checkNames(); err != nil {
@@ -104,7 +104,7 @@ func (o *order) checkNames() error {
 	case opt.cluster.At != "":
 		return line.BadFlag("cluster", opt.cluster.At, "the cluster's processes read the data, and %s can be read once; write it to a file", what)
 	case len(o.members) > 1:
-		return line.BadFlag("processes", fmt.Sprint(opt.cluster.processes), "every process reads the data, and %s can be read once; write it to a file", what)
+		return line.BadFlag("processes", fmt.Sprint(opt.cluster.Processes), "every process reads the data, and %s can be read once; write it to a file", what)
 	}
 	if slices.Contains(opt.test, datafiles.Stdin) && slices.Contains(o.files, datafiles.Stdin) {
 		return line.BadFlag("test", datafiles.Stdin, "standard input is DATA already, and can be read once; name a file")
@@ -193,13 +193,13 @@ func (o *order) further(m *progress.Meter) app.Train {
 
 // place puts small tables on one node if no node is a server.
 func (o *order) place(tables []table.Schema) {
-	if o.opt.cluster.auto() {
-		o.members = node.Place(o.members, tables, o.opt.cluster.lead != nil)
+	if o.opt.cluster.Auto() {
+		o.members = node.Place(o.members, tables, o.opt.cluster.Lead != nil)
 	}
 }
 
 // shared reports whether several nodes run the job.
-func (o *order) shared() bool { return o.opt.cluster.isDistributed() }
+func (o *order) shared() bool { return o.opt.cluster.IsDistributed() }
 
 // config returns the resolved configuration that run.json stores.
 func (o *order) config(ctx context.Context, settings map[string]string) run.Config {

@@ -13,6 +13,7 @@ import (
 
 	"bellows"
 	"bellows/cli/internal/line"
+	"bellows/cli/internal/processes"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/timing"
 	"bellows/cluster/lead"
@@ -44,7 +45,7 @@ type result struct {
 	Metrics           map[string]float64 `json:"metrics"`
 	Objective         objective          `json:"objective"`
 	Baseline          *objective         `json:"baseline,omitempty"`
-	Members           members            `json:"members"`
+	Members           processes.Counts   `json:"members"`
 	Bytes             traffic            `json:"bytes"`
 	Memory            *memory.Use        `json:"memory,omitempty"` // nil where it is unknown
 	Audit             run.Audit          `json:"audit"`
@@ -59,12 +60,6 @@ type result struct {
 type objective struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
-}
-
-type members struct {
-	Workers   int `json:"workers"`
-	Servers   int `json:"servers"`
-	Processes int `json:"processes"` // 0: all in this one
 }
 
 // traffic is bytes on the wire: none within one process.
@@ -236,7 +231,7 @@ func (t *training) result(m *model.Model, res *node.Result, so run.Progress, che
 	last := &t.epochs.last
 	r := &result{
 		App: m.App, Seconds: so.Seconds, LoadSeconds: t.inputs.seconds, Epochs: last.Number, Examples: last.Items,
-		Metrics: finiteMetrics(last.Metrics), Members: membership(t.members), Bytes: moved,
+		Metrics: finiteMetrics(last.Metrics), Members: processes.Count(t.members), Bytes: moved,
 		Audit:            checked,
 		Reconfigurations: []any{}, Recoveries: t.recoveries(), Model: t.folder.Dir, Memory: t.memory.Use(),
 	}

@@ -7,6 +7,7 @@ import (
 
 	"bellows"
 	"bellows/cli/internal/line"
+	"bellows/cli/internal/processes"
 	"bellows/cluster/recovery"
 	"bellows/figures"
 	"bellows/node"
@@ -84,7 +85,7 @@ func (t *training) refit(ctx context.Context) (err error) {
 		return err
 	}
 	t.slots = l.Slots()
-	t.members, err = t.opt.cluster.members(t.slots)
+	t.members, err = t.opt.cluster.Members(t.slots)
 	return err
 }
 
@@ -93,7 +94,7 @@ func (t *training) anew() string {
 	if t.Lead == nil {
 		return "processes that are started anew"
 	}
-	return fmt.Sprintf("processes that are started anew at %s of the cluster", figures.Plural(membership(t.members).Processes, "node"))
+	return fmt.Sprintf("processes that are started anew at %s of the cluster", figures.Plural(processes.Count(t.members).Processes, "node"))
 }
 
 // takeUp tells that an unfinished run is taken up: by the same command, or in the place of a process of the cluster that was lost.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"bellows/cli/internal/line"
+	"bellows/cli/internal/processes"
 	"bellows/cli/internal/splits"
 	"bellows/cli/internal/watch"
 	"bellows/data"
@@ -30,7 +30,7 @@ type trainOptions struct {
 	fresh           bool
 	cache           string
 	reading         readOptions
-	cluster         clusterOptions
+	cluster         processes.Options
 	state           string
 	metrics         string
 	from            string
@@ -68,22 +68,7 @@ func (o *trainOptions) register(f *pflag.FlagSet) {
 	f.BoolVar(&o.ignoreMemory, "ignore-memory", false, "train even if memory is estimated not to be enough")
 	f.StringVar(&o.metrics, "metrics", "", "serve Prometheus metrics at this `ADDR`: 127.0.0.1:9090")
 	watch.StateFlag(f, &o.state)
-	o.cluster.register(f)
-}
-
-func (o *clusterOptions) register(f *pflag.FlagSet) {
-	f.IntVar(&o.processes, "processes", 0, "`NUMBER` of processes here to train in; 0: this one alone")
-	f.StringVar(&o.servers, "servers", "auto", "`NUMBER` of processes that only hold tables")
-	f.StringVar(&o.transport, "transport", "unix", "`KIND` of sockets of processes: unix or tcp")
-	f.StringVar(&o.wire, "wire", "fp32", "`TYPE` of sent floats: fp32, fp16 or bf16")
-	f.StringVar(&o.pairs, "connections", "auto", "`NUMBER` of connections per pair of processes")
-	f.BoolVar(&o.pin, "pin", true, "bind each process to its share of the CPUs")
-	o.Where.Flags(f)
-	f.DurationVar(&o.notice, "notice", 30*time.Second, "`DURATION` to hand over work after SIGTERM")
-	f.BoolVar(&o.child, "child", false, "train the part of the job that standard input assigns")
-	if err := f.MarkHidden("child"); err != nil {
-		panic(err) // it was declared in the line above
-	}
+	o.cluster.Flags(f)
 }
 
 func (o *trainOptions) registerReading(f *pflag.FlagSet, kind data.Kind) {
@@ -290,12 +275,12 @@ func (o *trainOptions) slots() (slots, most int, err error) {
 		}
 	}
 	switch {
-	case o.cluster.lead != nil:
-		if slots = o.cluster.lead.Slots(); bounded {
+	case o.cluster.Lead != nil:
+		if slots = o.cluster.Lead.Slots(); bounded {
 			most = max(slots, most)
 		}
 		return slots, most, nil
-	case begin != "auto" && o.cluster.At != "" && !o.cluster.child:
+	case begin != "auto" && o.cluster.At != "" && !o.cluster.Child:
 		return 0, 0, line.BadFlag("workers", o.workers, "the cluster's nodes have their compute slots already; `scale --workers` changes how many nodes there are")
 	case begin == "auto" && bounded:
 		return min(runtime.GOMAXPROCS(0), most), most, nil

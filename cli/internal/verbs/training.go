@@ -18,6 +18,7 @@ import (
 	"bellows/app"
 	"bellows/cli/internal/clusterverbs"
 	"bellows/cli/internal/line"
+	"bellows/cli/internal/processes"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/testhook"
 	"bellows/cli/internal/timing"
@@ -83,7 +84,7 @@ type training struct {
 // train carries out one training command: it reads, trains, saves and reports.
 func (c *Tool) train(ctx context.Context, a app.Application, files []string, opt *trainOptions) error {
 	memory.LimitGrowth()
-	if opt.cluster.child {
+	if opt.cluster.Child {
 		return c.runChild(ctx, a, files, opt)
 	}
 	if remote := opt.cluster.At != "" || clusterverbs.Detached(ctx); remote || lead.Leads() {
@@ -105,9 +106,9 @@ func (c *Tool) train(ctx context.Context, a app.Application, files []string, opt
 		var end context.CancelFunc
 		ctx, end = l.Context(ctx)
 		defer end()
-		opt.cluster.lead = l
+		opt.cluster.Lead = l
 	}
-	if opt.cluster.At == "" && opt.cluster.lead == nil && line.Given(c.Args, "token") {
+	if opt.cluster.At == "" && opt.cluster.Lead == nil && line.Given(c.Args, "token") {
 		return bellows.Errorf(bellows.Usage, "set", "--token", "it is that of a cluster, and the command runs here").Hinted("add --cluster HOST:PORT, or leave --token out")
 	}
 	if opt.cv != "" {
@@ -177,7 +178,7 @@ func (c *Tool) submit(ctx context.Context, a app.Application, files []string, op
 
 // checkMemory refuses a run that this machine has not got the memory for. The memory of the nodes of a cluster is unknown here.
 func (t *training) checkMemory() (err error) {
-	if job := &t.made.Job; t.opt.cluster.lead == nil {
+	if job := &t.made.Job; t.opt.cluster.Lead == nil {
 		needs := memory.Job{Tables: job.Tables, Data: t.inputs.set, LaidOut: job.Prepare != nil && !t.made.Copied, Rows: t.made.Items, Items: job.Items, Splits: job.Splits, Kept: t.made.Settings["early_stop"] == "true", Processes: len(t.members) - 1}
 		t.memory, err = needs.Check(t.about.Name, t.opt.ignoreMemory)
 	}
@@ -189,7 +190,7 @@ const slotsMany = 4
 
 // warn says what of the flags is allowed and hardly meant.
 func (t *training) warn() {
-	if cpus := runtime.GOMAXPROCS(0); t.opt.cluster.lead == nil && t.slots > slotsMany*cpus {
+	if cpus := runtime.GOMAXPROCS(0); t.opt.cluster.Lead == nil && t.slots > slotsMany*cpus {
 		t.Talk("--workers %d on %s: they share processors, which is slower than --workers auto, here %d", t.slots, figures.Plural(cpus, "processor"), cpus)
 	}
 }
@@ -220,7 +221,7 @@ func (t *training) claim(ctx context.Context, table *screen.EpochTable) error {
 		Config: t.config(ctx, t.made.Settings), Out: t.opt.out, Fresh: t.opt.fresh, Versions: machine.CurrentBuild().Manifest(),
 		Tables: t.made.Job.Tables, Checkpoint: t.opt.checkpoint,
 	}
-	t.Lead = t.opt.cluster.lead
+	t.Lead = t.opt.cluster.Lead
 	if t.folder, err = t.Claim(ctx, request, t.Talk); err == nil {
 		err = t.CheckRunExists(t.folder, t.opt.checkpoint != run.NoCheckpoints)
 	}
@@ -240,14 +241,15 @@ func (t *training) claim(ctx context.Context, table *screen.EpochTable) error {
 	if err != nil {
 		return bellows.Errorf(bellows.IO, "find", t.folder.Dir, "%w", err)
 	}
-	before, members := t.folder.Before.Seconds, membership(t.members)
-	if l := t.opt.cluster.lead; l != nil {
+	before, members := t.folder.Before.Seconds, processes.Count(t.members)
+	if l := t.opt.cluster.Lead; l != nil {
 		if err := l.Began(t.folder.Dir); err != nil {
 			return err
 		}
 	}
 	board := board.New(api.Status{Job: filepath.Base(whole), App: t.about.Name, PID: os.Getpid(),
 		Model: t.folder.Dir, Started: t.began}, before, t.lookAt)
+	board.Measured = t.figures
 	recovery.ShowCheckpoint(board, t.folder)
 	t.journal = &journal{console: t.Console, table: table, log: t.folder.Log, board: board, names: t.names()}
 	t.folder.Output.Name = t.names().Text
@@ -260,7 +262,7 @@ func (t *training) claim(ctx context.Context, table *screen.EpochTable) error {
 		return t.journal.begin(t.folder)
 	}
 	detected := t.inputs.set.Detected
-	table.Headline(detected.String()+" · "+t.made.Headline, members.place()+", "+figures.Spread(t.made.Job.Splits, app.SlotsEnough(t.made.Job.Splits, members.Workers))+node.Surplus(t.members, t.made.Job.Splits))
+	table.Headline(detected.String()+" · "+t.made.Headline, members.Place()+", "+figures.Spread(t.made.Job.Splits, app.SlotsEnough(t.made.Job.Splits, members.Workers))+node.Surplus(t.members, t.made.Job.Splits))
 	for _, sentence := range t.folder.Left {
 		t.Talk("%s", sentence)
 	}
@@ -282,7 +284,7 @@ func (t *training) claim(ctx context.Context, table *screen.EpochTable) error {
 }
 
 // begun tells what the run begins with.
-func (t *training) begun(detected data.Detection, members members) {
+func (t *training) begun(detected data.Detection, members processes.Counts) {
 	t.journal.announce(event.Event{Kind: event.Started, Model: t.folder.Dir, Sentence: fmt.Sprintf("%s: %s", t.data(), detected), Start: &event.Start{
 		App: t.about.Name, Data: t.files, Rows: t.inputs.rows, Items: t.made.Items, Settings: t.made.Settings,
 		LoadSeconds: t.inputs.seconds, Workers: members.Workers, WorkersMost: app.SlotsEnough(t.made.Job.Splits, members.Workers), Baseline: t.baseline(), Columns: t.about.Metrics,
@@ -291,7 +293,7 @@ func (t *training) begun(detected data.Detection, members members) {
 
 // life returns what tells of epochs in a life of the run.
 func (t *training) life() *epochs {
-	return &epochs{training: t, members: membership(t.members).String(), before: t.folder.Before.Seconds, resumed: t.saved != nil, wait: math.NaN()}
+	return &epochs{training: t, members: processes.Count(t.members).String(), before: t.folder.Before.Seconds, resumed: t.saved != nil, wait: math.NaN()}
 }
 
 // passed tells of damaged checkpoints.
@@ -354,6 +356,11 @@ func (t *training) run(ctx context.Context) error {
 		end = api.Interrupted
 	}
 	moved := t.measured(end)
+	if res != nil && res.Figures != nil {
+		if err := t.folder.KeepFigures(t.named(res.Figures)); err != nil {
+			t.Talk("%v", err)
+		}
+	}
 	if err != nil && (res == nil || res.Tables == nil) {
 		return err
 	}
@@ -365,11 +372,11 @@ func (t *training) run(ctx context.Context) error {
 
 // drive runs the job, until its end or until its folder cannot be written.
 func (t *training) drive(ctx context.Context, giveUp context.CancelCauseFunc) (*node.Result, error) {
-	opt := node.Options{Era: t.folder.Life, Slots: t.slots, Wire: t.opt.cluster.format, Watch: &t.look, OnEpoch: t.epochs.add, OnStop: t.epochs.stop, Resume: t.saved,
+	opt := node.Options{Era: t.folder.Life, Slots: t.slots, Wire: t.opt.cluster.Format, Watch: &t.look, OnEpoch: t.epochs.add, OnStop: t.epochs.stop, Resume: t.saved,
 		OnStart: func(nodes []api.Node) { t.started(nodes, giveUp) },
 		OnChange: func(c node.Change) {
 			t.journal.announce(event.FromChange(c))
-			if l := t.opt.cluster.lead; l != nil && c.Kind == node.Gone {
+			if l := t.opt.cluster.Lead; l != nil && c.Kind == node.Gone {
 				l.Missing(c.Node)
 			}
 		},
