@@ -10,6 +10,7 @@ import (
 
 	"bellows"
 	"bellows/link/wire"
+	"bellows/policy/cost"
 	"bellows/policy/gauge"
 	"bellows/train"
 )
@@ -65,7 +66,7 @@ func (f *Feed) Step(s *State, job Job) {
 		if f.base, f.err = epochOf(job.Whole().Job); f.err != nil {
 			return
 		}
-		f.meter, f.clock = gauge.NewMeter(nil), s.Complete
+		f.meter, f.clock = gauge.NewMeter(cost.Times), s.Complete
 		f.meter.Shape(f.Known(job.Whole()))
 	case s.Rerouted || s.Nodes != f.nodes:
 		f.meter.Shape(f.Known(job.Whole()))
