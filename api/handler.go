@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"bellows"
 	"bellows/policy/gauge"
 )
 
@@ -128,13 +129,14 @@ func answer(w http.ResponseWriter, object any) {
 	w.Write(body.Bytes()) // a client that has gone needs no answer
 }
 
-// serveFigures answers 409 if the job has no figures, and 503 if it does not answer in time.
+// serveFigures answers 409 if the job has no figures yet, 410 if it will have none, and 503 if it does not answer in
+// time.
 func (h *handler) serveFigures(w http.ResponseWriter, r *http.Request) {
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(2 * answerWithin)) // fails only where writing does
 	ctx, cancel := context.WithTimeout(r.Context(), answerWithin)
 	defer cancel()
 	if h.measured == nil {
-		http.Error(w, "it measures nothing", http.StatusConflict)
+		http.Error(w, "it measures nothing", http.StatusGone)
 		return
 	}
 	f, err := h.measured(ctx)
@@ -143,6 +145,8 @@ func (h *handler) serveFigures(w http.ResponseWriter, r *http.Request) {
 		answer(w, f)
 	case ctx.Err() != nil:
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+	case bellows.KindOf(err) == bellows.Config:
+		http.Error(w, err.Error(), http.StatusGone)
 	default:
 		http.Error(w, err.Error(), http.StatusConflict)
 	}

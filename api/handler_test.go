@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"bellows"
 	"bellows/api"
 	"bellows/core/tally"
 	"bellows/policy/gauge"
@@ -251,11 +252,15 @@ func TestFiguresAreServed(t *testing.T) {
 	if code, body := get(t, s, "/figures", nil); code != http.StatusConflict || body != why.Error()+"\n" {
 		t.Errorf("%d, %s", code, body)
 	}
+	why = bellows.Errorf(bellows.Config, "look", "", "it has one shape")
+	if code, _ := get(t, s, "/figures", nil); code != http.StatusGone {
+		t.Errorf("a job that will have none: %d", code)
+	}
 	why = nil
 	if code, body := get(t, s, "/figures", nil); code != http.StatusOK || !strings.HasPrefix(body, `{"items":5,`) {
 		t.Errorf("%d, %s", code, body)
 	}
-	if code, _ := get(t, serve(t, fixed, api.NewFeed()), "/figures", nil); code != http.StatusConflict {
+	if code, _ := get(t, serve(t, fixed, api.NewFeed()), "/figures", nil); code != http.StatusGone {
 		t.Errorf("a job that measures nothing: %d", code)
 	}
 }

@@ -23,12 +23,14 @@ type Whole struct {
 
 // epochOf returns figures with the items and the clocks of an epoch.
 func epochOf(job *train.Job) (f gauge.Figures, err error) {
-	cycler, ok := job.Driver.(visits.Cycler)
-	if !ok {
+	opens, clocks := 0, 0
+	if c, ok := job.Driver.(visits.Cycler); ok {
+		opens, clocks = c.Cycle()
+	}
+	if clocks < 1 {
 		return f, bellows.Errorf(bellows.Config, "look at the job's figures", "",
 			"its application does not say which clocks make an epoch")
 	}
-	opens, clocks := cycler.Cycle()
 	f.Clocks.Epoch = clocks
 	for s := range bellows.SplitID(job.Splits) {
 		for c := range clocks {

@@ -132,7 +132,8 @@ func fetch(ctx context.Context, path string, dial func(ctx context.Context, netw
 	return answer.StatusCode, body, err
 }
 
-// Figures asks the job for what it has measured of itself. An error of kind Refused says why it has no figures yet.
+// Figures asks the job for what it has measured of itself. An error of kind Refused says why it has no figures yet, one
+// of kind Config why it will have none.
 func (j Job) Figures(ctx context.Context) (*gauge.Figures, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerWithin, fmt.Errorf("no answer within %v; is it stopped?", answerWithin))
 	defer cancel()
@@ -142,6 +143,8 @@ func (j Job) Figures(ctx context.Context) (*gauge.Figures, error) {
 	case err != nil:
 	case code == http.StatusConflict:
 		return nil, bellows.Errorf(bellows.Refused, "ask job", j.String(), "%s", strings.TrimSpace(string(body)))
+	case code == http.StatusGone:
+		return nil, bellows.Errorf(bellows.Config, "ask job", j.String(), "%s", strings.TrimSpace(string(body)))
 	case code != http.StatusOK:
 		err = errors.New(strings.TrimSpace(string(body)))
 	default:

@@ -55,7 +55,10 @@ func (o *options) figuresOf(ctx context.Context, word string) (*gauge.Figures, e
 	j := answers[0]
 	f, err := j.Job.Figures(ctx)
 	if errors.As(err, &none) && none.Kind == bellows.Refused {
-		return nil, none.Hinted(next(&j.Status, fmt.Sprintf("`status %s` shows its clock; ask again later", j.Job.Name)))
+		none.Hint = fmt.Sprintf("`status %s` shows its clock; ask again later", j.Job.Name)
+	}
+	if errors.As(err, &none) && alone(&j.Status) {
+		none.Hint = another
 	}
 	return f, err
 }
@@ -77,12 +80,16 @@ func measuredBy(dir string, past *run.Past) (*gauge.Figures, error) {
 	}
 	var s api.Status
 	_ = json.Unmarshal(past.Figures, &s) // without them nothing more is known
-	err := bellows.Errorf(bellows.Refused, "read figures of run", dir, "it has measured too little: %s", clocks(&s))
 	if alone(&s) {
-		err = bellows.Errorf(bellows.Refused, "read figures of run", dir, "it ran in one process, which has no other shape")
+		err := bellows.Errorf(bellows.Config, "read figures of run", dir, "it ran in one process, which has no other shape")
+		return nil, err.Hinted(another)
 	}
-	return nil, err.Hinted(next(&s, fmt.Sprintf("train for more than %d clocks in several processes", gauge.ClocksLeast)))
+	err := bellows.Errorf(bellows.Refused, "read figures of run", dir, "it has measured too little: %s", clocks(&s))
+	return nil, err.Hinted(fmt.Sprintf("train for more than %d clocks in several processes", gauge.ClocksLeast))
 }
+
+// another is what to do about a job of one process.
+const another = "train with --processes 2 or more, which can have several shapes"
 
 func alone(s *api.Status) bool { return len(s.Nodes) == 1 }
 
@@ -92,12 +99,4 @@ func clocks(s *api.Status) string {
 		return "no clock was completed"
 	}
 	return fmt.Sprintf("%d clocks were completed, and %d have to count", s.Clock+1, gauge.ClocksLeast)
-}
-
-// next says what to do about a job without figures: later, unless it runs in one process.
-func next(s *api.Status, later string) string {
-	if alone(s) {
-		return "train with --processes 2 or more, which can have several shapes"
-	}
-	return later
 }

@@ -3,6 +3,7 @@ package timing
 import (
 	"sync/atomic"
 
+	"bellows/core/visits"
 	"bellows/progress"
 	"bellows/train"
 )
@@ -25,6 +26,14 @@ func NewDriver(d train.Driver, m *progress.Meter) *Driver {
 
 // First returns how many items were visited before the first task that scored; -1: none yet.
 func (d *Driver) First() int64 { return d.first.Load() }
+
+// Cycle returns what the application's driver states of its clocks (visits.Cycler); zeros if it states nothing.
+func (d *Driver) Cycle() (opens, clocks int) {
+	if c, ok := d.Driver.(visits.Cycler); ok {
+		return c.Cycle()
+	}
+	return 0, 0
+}
 
 // HandleTaskCompletion implements train.Driver.
 func (d *Driver) HandleTaskCompletion(c train.Completion, to *train.Dispatcher) {
