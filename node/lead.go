@@ -254,6 +254,7 @@ func (l *lead) run() (*Result, error) {
 	if l.opt.Commands != nil {
 		l.opt.Commands.lead.Store(l)
 	}
+	l.measureSpare(l.millis())
 	l.awaitTasks()
 	l.enqueue(&start{})
 	ticker := time.NewTicker(tickEvery)
@@ -286,8 +287,10 @@ func (l *lead) run() (*Result, error) {
 
 // tick sends the time to this node's actors. Other goroutines run them: the timer's goroutine never waits.
 func (l *lead) tick() {
+	now := l.millis()
+	l.measureSpare(now)
 	if l.runner != nil {
-		l.runner.Tick(l.millis())
+		l.runner.Tick(now)
 	}
 	m := &tick{}
 	if l.mesh != nil {

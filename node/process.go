@@ -64,6 +64,9 @@ type process struct {
 	began   time.Time
 	serving atomic.Int64 // nanoseconds of the lanes' steps
 	rows    atomic.Int64 // that the lanes have written
+	spare   atomic.Int64 // bytes of memory that the process may still use; 0: unknown
+
+	spareDue int64 // when it is measured again, as of millis; of the timer's goroutine
 }
 
 // validateJob refuses what no cluster could run. It is called before anything is made, so that the error names the

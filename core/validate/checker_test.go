@@ -4,12 +4,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"bellows"
 	"bellows/core"
 	"bellows/core/handoff"
 	"bellows/core/pending"
 	"bellows/core/route"
+	"bellows/core/tally"
 	"bellows/core/validate"
 	"bellows/internal/require"
 	"bellows/link/padding"
@@ -274,6 +276,11 @@ func chatter() []wire.Result {
 	return []wire.Result{{Unit: unit(0, 0, 5, 15), Values: half}, {Unit: unit(0, 0, 5, 15), Values: half}}
 }
 
+// linked makes a report.
+func linked(spare int64, list ...tally.Link) *wire.Report {
+	return &wire.Report{Links: list, Spare: spare}
+}
+
 var control = []attempt{
 	{worker, controller, done(unit(0, 0, 5, 15)), ""},
 	{worker, lane0, done(unit(0, 0, 5, 15)), ""},
@@ -290,6 +297,14 @@ var control = []attempt{
 	{worker, controller, &wire.Closed{}, ""},
 	{worker, controller, &wire.Complaint{Node: 1}, ""},
 	{worker, controller, &wire.Complaint{Node: 2}, "the node is 2, not from 0 to 1"},
+	{worker, controller, &wire.Report{}, ""},
+	{worker, controller, linked(1<<40, tally.Link{To: 0, Bytes: 1 << 40, Busy: time.Hour}), ""},
+	{worker, controller, linked(0, tally.Link{To: 2}), "the node linked of part 0 is 2, not from 0 to 1"},
+	{worker, controller, linked(0, tally.Link{To: 1}), "the node linked of part 0 is 1, not another than the sender"},
+	{worker, controller, linked(0, tally.Link{To: 0}, tally.Link{To: 0}), "the node linked of part 1 is 0, not from 1"},
+	{worker, controller, linked(0, tally.Link{Bytes: -1}), "the bytes sent of part 0 is -1"},
+	{worker, controller, linked(0, tally.Link{Busy: -1}), "the busy time of part 0 is -1"},
+	{worker, controller, linked(-1), "the memory to spare is -1"},
 	{lane1, controller, &wire.Slab{Ref: ref(0, 1), Values: make([]float32, 99)}, ""},
 	{lane1, controller, &wire.Slab{Ref: ref(0, 0)}, "the lane of the partition is lane 0 of node 1, not lane 0 of node 0"},
 	{lane1, controller, &wire.Slab{Ref: ref(9, 0), Slot: 1}, "the table is 9"},

@@ -7,6 +7,7 @@ import (
 
 	"bellows"
 	"bellows/core/handoff"
+	"bellows/core/tally"
 	"bellows/link/wire"
 )
 
@@ -97,7 +98,7 @@ var checks = byKind(
 	checkOf(func(ck *Checker, _ wire.Envelope, m *wire.Complaint) *violation {
 		return ck.node("the node", -1, m.Node)
 	}).evenIdle(),
-	anything[*wire.Report]().evenIdle(),
+	checkOf((*Checker).report).evenIdle(),
 	checkOf((*Checker).piece),
 	checkOf(func(ck *Checker, _ wire.Envelope, m *wire.Taken) *violation {
 		return ck.ref("the partition", -1, m.Pair.Ref)
@@ -127,6 +128,21 @@ func byKind(list ...check) (to [1 << 8]check) {
 		to[c.kind] = c
 	}
 	return to
+}
+
+// report refuses links to nodes that the job does not have, or to the node itself, or that do not ascend.
+func (ck *Checker) report(e wire.Envelope, m *wire.Report) *violation {
+	last := int64(-1)
+	b := each(m.Links, func(i int, l *tally.Link) *violation {
+		n := bellows.NodeID(l.To)
+		b := cmp.Or(ck.node("the node linked", i, n), within("the node linked", i, int64(n), last+1, math.MaxUint16),
+			within("the bytes sent", i, l.Bytes, 0, math.MaxInt64), within("the busy time", i, int64(l.Busy), 0, math.MaxInt64))
+		if last = int64(n); b == nil && n == e.From.Node {
+			b = &violation{"the node linked", i, fmt.Sprint(n), "another than the sender"}
+		}
+		return b
+	})
+	return cmp.Or(b, within("the memory to spare", -1, m.Spare, 0, math.MaxInt64))
 }
 
 // image refuses a part of a slab, or of the values that its rule keeps, that the lane does not hold. The collector

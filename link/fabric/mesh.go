@@ -95,6 +95,7 @@ type pair struct {
 	peers []*peer      // by number; none: the node is gone
 	open  session.Pair // guarded by the mesh's lock
 	heard uint64       // what had come of a node that is gone
+	out   []*outflow   // of the peers, which they outlive
 }
 
 // NewMesh takes the connections to every other node, those of one node in the order of their numbers. It draws a random
@@ -128,14 +129,14 @@ func NewMesh(conns []transport.Conn) *Mesh {
 func (m *Mesh) newPair(conns []transport.Conn) *pair {
 	a := &pair{open: session.NewPair(len(conns))}
 	for i, conn := range conns {
-		p := &peer{node: conn.Peer().Node, number: uint8(i), of: uint8(len(conns)), left: &m.left, wake: make(chan struct{}, 1)}
+		p := &peer{node: conn.Peer().Node, number: uint8(i), of: uint8(len(conns)), left: &m.left, out: &outflow{}, wake: make(chan struct{}, 1)}
 		p.calm.L = &p.mu
 		p.fresh = make(chan transport.Conn, 1)
 		p.until, p.giveUp = context.WithCancelCause(context.Background())
 		p.batch.Lend()
 		p.aside.Lend()
 		p.connect(conn, m.process)
-		a.peers = append(a.peers, p)
+		a.peers, a.out = append(a.peers, p), append(a.out, p.out)
 	}
 	return a
 }
@@ -353,7 +354,7 @@ func (m *Mesh) forget(n bellows.NodeID) pair {
 	if a == nil || len(a.peers) == 0 {
 		return pair{}
 	}
-	m.put(n, &pair{heard: m.HeardOf(n)})
+	m.put(n, &pair{heard: m.HeardOf(n), out: a.out})
 	return *a
 }
 

@@ -58,6 +58,7 @@ type peer struct {
 	era    bellows.Era                // of the job; set before the mesh starts it
 	heard  atomic.Uint64              // frames that have come
 	left   *traffic                   // the mesh's
+	out    *outflow                   // the pair's
 	unsent func(wire.Envelope, error) // told of what cannot travel
 	wake   chan struct{}              // the writer must continue the writing
 	fresh  chan transport.Conn        // has room for one: the other node has called again
@@ -105,6 +106,7 @@ func (p *peer) connect(conn transport.Conn, process uint64) {
 	p.conn, p.failed = conn, nil
 	p.prompt, _ = conn.(transport.NonBlockingConn)
 	p.meter, _ = conn.(transport.Meter)
+	p.out.begin(conn)
 	p.end.Connected()
 	p.hello = p.end.Hello(process)
 }
@@ -128,6 +130,7 @@ func (m *Mesh) restore(p *peer, conn transport.Conn, why error) bool {
 	closed := conn.Close()
 	var b *breach
 	p.mu.Lock()
+	p.out.end()
 	p.conn, p.meter = nil, nil // prompt stays: it belongs to the holder of the writing
 	p.end.Connected()
 	if p.failed != nil {

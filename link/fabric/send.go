@@ -174,7 +174,7 @@ func (p *peer) encode(b *wire.Batch, e wire.Envelope) {
 // sent empties a batch that has left.
 func (p *peer) sent() {
 	p.rest = nil
-	p.left.add(p.batch.Traffic())
+	p.out.wrote(p.left.add(p.batch.Traffic()))
 	p.batch.Reset()
 }
 
@@ -194,7 +194,7 @@ func (p *peer) overtake(conn transport.Conn) error {
 		return nil
 	}
 	err := conn.WriteFrames(p.aside.Buffers())
-	p.left.add(p.aside.Traffic())
+	p.out.wrote(p.left.add(p.aside.Traffic()))
 	p.aside.Reset()
 	return err
 }
@@ -308,7 +308,9 @@ func (p *peer) writeBatch(conn transport.Conn) error {
 		if err := conn.WriteFrames(p.rest); err != nil {
 			return err
 		}
-		p.cuts.Wrote(n, time.Since(began).Nanoseconds())
+		took := time.Since(began).Nanoseconds()
+		p.cuts.Wrote(n, took)
+		p.out.waited(took)
 		if p.rest = p.batch.Next(); len(p.rest) > 0 {
 			if err := p.overtake(conn); err != nil {
 				return err

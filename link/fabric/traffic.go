@@ -17,13 +17,16 @@ func (t *traffic) count(h wire.Header) {
 	f.bytes.Add(int64(wire.HeaderSize) + int64(h.Length))
 }
 
-func (t *traffic) add(sent *tally.Traffic) {
+// add counts frames that have left, and returns their bytes.
+func (t *traffic) add(sent *tally.Traffic) (bytes int64) {
 	for c, f := range sent {
 		if f.Frames > 0 {
 			t[c].frames.Add(f.Frames)
 			t[c].bytes.Add(f.Bytes)
+			bytes += f.Bytes
 		}
 	}
+	return bytes
 }
 
 func (t *traffic) load(to *tally.Traffic) {

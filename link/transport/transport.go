@@ -23,6 +23,7 @@ package transport
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"bellows/link/wire"
 )
@@ -101,6 +102,16 @@ type Meter interface {
 
 	// Arrived is how many bytes have come so far, from any goroutine.
 	Arrived() uint64
+}
+
+// SendMeter is a Conn that knows when its bytes have arrived at the other machine.
+type SendMeter interface {
+	Conn
+
+	// Acknowledged returns how many bytes the other machine has acknowledged, and the time in which some waited or were
+	// under way. Any goroutine may call it, and after Close it returns the last figures. told is false where the system
+	// does not tell.
+	Acknowledged() (bytes int64, busy time.Duration, told bool)
 }
 
 // Name returns how every implementation calls a peer in Remote and in errors.

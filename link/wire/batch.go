@@ -147,14 +147,14 @@ func (b *Batch) payload(m Message) {
 
 // control adds a payload of fields.
 func (b *Batch) control(m control) {
-	if b.fields.Write((*fields.Writer)(&b.scratch), func() error { return m.fields(&b.fields) }) != nil {
-		b.tooMany(m)
+	if err := b.fields.Write((*fields.Writer)(&b.scratch), func() error { return m.fields(&b.fields) }); err != nil {
+		b.tooMany(m, err)
 	}
 }
 
 // tooMany fails the batch for a list of the message that has more elements than the receiver takes.
-func (b *Batch) tooMany(m Message) {
-	b.fail(&bellows.Error{Kind: bellows.Config, Op: "encode message", Subject: kindName(m.kind()), Err: errMany})
+func (b *Batch) tooMany(m Message, err error) {
+	b.fail(&bellows.Error{Kind: bellows.Config, Op: "encode message", Subject: kindName(m.kind()), Err: err})
 }
 
 // Traffic returns the frames that were added since the last Reset.

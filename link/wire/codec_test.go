@@ -14,6 +14,7 @@ import (
 
 	"bellows"
 	"bellows/core/pending"
+	"bellows/core/tally"
 	"bellows/internal/require"
 	"bellows/link/wire/internal/fields"
 	"bellows/link/wire/internal/memory"
@@ -335,6 +336,7 @@ func TestBatchErrors(t *testing.T) {
 		{&Push{Done: &Done{Results: make([]Result, listMax+1)}}, bellows.Config, "more than 262144 elements"},
 		{&Records{List: make([]Record, listMax+1)}, bellows.Config, "more than 262144 elements"},
 		{&End{Gone: make([]bellows.NodeID, listMax+1)}, bellows.Config, "more than 262144 elements"},
+		{&Report{Links: make([]tally.Link, linksMax+1)}, bellows.Config, "more elements than its message may have"},
 		{foreign{}, bellows.Bug, "wire.foreign does not travel"},
 	} {
 		err := b.Add(Envelope{Message: c.m})
@@ -357,21 +359,44 @@ func TestListsAreBounded(t *testing.T) {
 	for _, c := range []struct {
 		kind    uint8
 		element []byte
+		most    int
+		want    error
 	}{
-		{kindDone, []byte{0x1a, 0}},
-		{kindDone, []byte{0x22, 2, 0x0a, 0}},
-		{kindDispatch, []byte{0x12, 2, 0x0a, 0}},
-		{kindRecords, []byte{0x0a, 6, 0x08, 1, 0x2a, 2, 0x08, 1}},
-		{kindRecords, []byte{0x0a, 10, 0x08, 1, 0x2a, 2, 0x08, 1, 0x1a, 2, 0x0a, 0}},
+		{kindDone, []byte{0x1a, 0}, listMax, errMany},
+		{kindDone, []byte{0x22, 2, 0x0a, 0}, listMax, errMany},
+		{kindDispatch, []byte{0x12, 2, 0x0a, 0}, listMax, errMany},
+		{kindRecords, []byte{0x0a, 6, 0x08, 1, 0x2a, 2, 0x08, 1}, listMax, errMany},
+		{kindRecords, []byte{0x0a, 10, 0x08, 1, 0x2a, 2, 0x08, 1, 0x1a, 2, 0x0a, 0}, listMax, errMany},
+		{kindReport, []byte{0x4a, 0}, linksMax, fields.ErrShort},
 	} {
-		p := bytes.Repeat(c.element, listMax+1)
-		if _, err := Decode(sealed(Header{Kind: c.kind}, p), p); !errors.Is(err, errMany) {
+		p := bytes.Repeat(c.element, c.most+1)
+		if _, err := Decode(sealed(Header{Kind: c.kind}, p), p); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", kindName(c.kind), err)
 		}
 		p = p[len(c.element):]
 		if _, err := Decode(sealed(Header{Kind: c.kind}, p), p); err != nil {
 			t.Errorf("%s: %v", kindName(c.kind), err)
 		}
+	}
+}
+
+// TestLongestReportFits writes as many links as a job can have, with the largest numbers. A reader takes memory for no
+// more of them, however many come.
+func TestLongestReportFits(t *testing.T) {
+	t.Parallel()
+	m := &Report{Process: math.MaxUint32, Millis: math.MaxInt64, Leaves: math.MaxUint32, Spare: math.MaxInt64}
+	for range linksMax {
+		m.Links = append(m.Links, tally.Link{To: math.MaxUint16, Bytes: math.MaxInt64, Busy: math.MaxInt64})
+	}
+	e, _ := read(t, frame(t, Envelope{Message: m}))
+	if d := differ(m, e.Message); d != "" {
+		t.Error(d)
+	}
+	var none Report
+	p := bytes.Repeat([]byte{0x4a, 0}, reportMax/2)
+	var c fields.Codec
+	if err := c.Read(p, func() error { return none.fields(&c) }); !errors.Is(err, fields.ErrShort) || cap(none.Links) > 2*linksMax {
+		t.Errorf("%v, and memory for %d links", err, cap(none.Links))
 	}
 }
 

@@ -106,7 +106,7 @@ func golden() map[string]Message {
 		"holding": &Holding{Term: 2, Last: 36, Tail: 30, Flushes: []HeldFlush{{flush, 16, []Pair{pair}, []Pair{pair, {bellows.PartitionRef{Table: 2}, 5}}, []Result{{unit, []float64{0.5}}}, []audit.Sent{{Table: 1, Rows: 300, Bits: 7}}},
 			{bellows.FlushID{Client: 3, Incarnation: 1, Seq: 8}, -1, nil, nil, nil, nil}}, Owned: []Owned{{pair, 35}, {}},
 			Added: []bellows.Control{{Kind: bellows.AddLane, Route: 1, Node: 3, Lane: 2}}, Gone: []Fence{{Node: 2, Incarnation: 1}}, Adopted: []bellows.Control{{Kind: bellows.RemoveClient, Route: 2, Node: 3}}, End: &End{2, 36, "lost", []bellows.NodeID{2}, bellows.Lost, false, []LaneName{{3, 2}}}},
-		"report": &Report{41, 42000, reported(), 30_000},
+		"report": &Report{41, 42000, reported(), 30_000, []tally.Link{{To: 1, Bytes: 55 << 32, Busy: 56e9}, {To: 300}}, 57 << 30},
 		"ack":    &Ack{[2]uint64{51, 52}}, "resume": &Resume{53, 56, [2]uint64{54, 55}}, "bye": &Bye{},
 		"adopted": &Adopted{[]bellows.Control{{Kind: bellows.RemoveClient, Route: 5, Node: 3, Heir: 1, HeirLane: 2}}},
 		"closed":  &Closed{Counts: Counts{36, 37, 38, [tally.StalenessBins]int64{0: 39, 15: 400}, []audit.Ledger{{Sent: 51, Taken: 52, Dropped: 53, Yielded: 54, Written: 55}, {Sent: 1 << 63, Written: 1}}}, Route: 6, Adopted: []bellows.Control{{Kind: bellows.RemoveLane, Route: 5, Node: 3, Lane: 1}}, Missed: []Missed{{flush, pair.Ref, 3, 1 << 62}}},

@@ -123,7 +123,7 @@ var kinds = [1 << 8]kind{
 	kindPrepared:  {"prepared", textMax, laneToController, tally.Control, traffic.Control, false, made[Prepared]},
 	kindCut:       {"cut", smallMax, controllerToLane, tally.Control, traffic.Control, false, made[Cut]},
 	kindShard:     {"shard", textMax, laneToController, tally.Control, traffic.Control, false, made[Shard]},
-	kindReport:    {"report", smallMax, clientToController | laneToController, tally.Control, traffic.Control, false, made[Report]},
+	kindReport:    {"report", reportMax, clientToController | laneToController, tally.Control, traffic.Control, false, made[Report]},
 }
 
 // known reports whether there is such a kind.

@@ -31,7 +31,7 @@ func (*Push) kind() uint8 { return kindPush }
 
 func (m *Push) encode(b *Batch) {
 	if m.Done != nil && max(len(m.Done.Results), len(m.Done.Sent)) > listMax {
-		b.tooMany(m)
+		b.tooMany(m, errMany)
 		return
 	}
 	b.flush(m.Flush)

@@ -123,7 +123,7 @@ func (r *Records) encodeList(b *Batch) {
 		sent += len(r.List[i].Sent)
 	}
 	if max(pairs, results, sent) > listMax {
-		b.tooMany(r)
+		b.tooMany(r, errMany)
 		return
 	}
 	b.control(r)

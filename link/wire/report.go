@@ -13,7 +13,16 @@ type Report struct {
 	Millis  int64  // when it was made, by the node's own clock
 	Tally   tally.Tally
 	Leaves  uint32 // milliseconds until the process ends, after a notice; 0: no notice
+	// Links has the nodes to which it has sent something, in ascending order.
+	Links []tally.Link
+	Spare int64 // bytes of memory that the process may still use; 0: unknown
 }
+
+// linksMax bounds the links of a report: a job has no more nodes. A link takes up to linkSize bytes.
+const linksMax, linkSize = 1 << 14, 28
+
+// reportMax is the longest payload of a report.
+const reportMax = smallMax + linksMax*linkSize
 
 const kindReport uint8 = 78
 
@@ -30,15 +39,17 @@ func (m *Report) fields(c *fields.Codec) error {
 	fields.Num(c, 7, &m.Leaves)
 	work := [...]*int64{&t.Work.Items, &t.Work.Rows, (*int64)(&t.Work.Serving), (*int64)(&t.Work.Processor)}
 	c.Array(8, len(work), func(i int) *int64 { return work[i] })
+	fields.ShortList(c, 9, &m.Links, linksMax, func(l *tally.Link) error {
+		fields.Num(c, 1, &l.To)
+		fields.Num(c, 2, &l.Bytes)
+		fields.Num(c, 3, (*int64)(&l.Busy))
+		return nil
+	})
+	fields.Num(c, 10, &m.Spare)
 	return nil
 }
 
 // flows encodes or decodes frames and bytes of each class in order.
 func flows(c *fields.Codec, number protowire.Number, t *tally.Traffic) {
-	c.Array(number, 2*len(t), func(i int) *int64 {
-		if i%2 == 0 {
-			return &t[i/2].Frames
-		}
-		return &t[i/2].Bytes
-	})
+	c.Array(number, 2*len(t), func(i int) *int64 { return [...]*int64{&t[i/2].Frames, &t[i/2].Bytes}[i%2] })
 }

@@ -167,7 +167,9 @@ func (s sampler) messages() []Message {
 		&Fence{bellows.Term(s.Uint32()), bellows.NodeID(s.Uint32()), s.Uint32()}, &Computing{s.unit(), s.Int64()},
 		&Recall{bellows.Term(s.Uint32()), bellows.SplitID(s.Uint32())}, &Recalled{bellows.Term(s.Uint32()), bellows.SplitID(s.Uint32()), bellows.Clock(s.Int32())},
 		&Query{bellows.Term(s.Uint32()), bellows.CommitNumber(s.Uint64())}, s.holding(),
-		&Report{s.Uint32(), s.Int64(), s.tally(), s.Uint32()},
+		&Report{s.Uint32(), s.Int64(), s.tally(), s.Uint32(), list(s, 5, func() tally.Link {
+			return tally.Link{To: uint16(s.Uint32()), Bytes: s.Int64() >> s.IntN(64), Busy: time.Duration(s.Int64() >> s.IntN(64))}
+		}), s.Int64()},
 		&Handoff{bellows.Term(s.Uint32()), s.Uint64(), s.pair(), bellows.NodeID(s.Uint32()), uint16(s.Uint32()), s.IntN(2) == 1, s.IntN(2) == 1},
 		&Prepared{bellows.Term(s.Uint32()), s.Uint64(), s.pair(), s.Uint64(), s.Uint64(), s.IntN(2) == 1, s.reason()},
 		&Cut{bellows.Term(s.Uint32()), s.Uint64(), bellows.CommitNumber(s.Uint64()), s.IntN(2) == 1},

@@ -3,6 +3,7 @@ package memory
 import (
 	"io/fs"
 	"math"
+	"runtime"
 	"testing"
 
 	"bellows"
@@ -119,5 +120,24 @@ func TestCheckRefuses(t *testing.T) {
 	}
 	if _, err := job.Check("mf", true); err != nil {
 		t.Errorf("with --ignore-memory: %v", err)
+	}
+}
+
+// TestSpareIsWhatTheTightestLimitLeaves takes the machine and a control group, and nothing that is known. Measuring
+// collects no garbage. It runs alone, since other tests collect.
+func TestSpareIsWhatTheTightestLimitLeaves(t *testing.T) {
+	for bytes, want := range map[uint64]int64{math.MaxUint64: 0, 0: 1, 1 << 30: 1 << 30} {
+		if got := (Limit{Bytes: bytes}).spare(); got != want {
+			t.Errorf("of %d bytes %d are left", bytes, got)
+		}
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	spare := Spare()
+	if runtime.ReadMemStats(&after); after.NumForcedGC != before.NumForcedGC {
+		t.Error("measuring has collected garbage")
+	}
+	if runtime.GOOS == "linux" && spare <= 0 {
+		t.Error("nothing is known")
 	}
 }

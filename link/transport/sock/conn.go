@@ -35,6 +35,7 @@ type conn struct {
 	reader *transport.Reader
 	peer   transport.Hello
 	remote string
+	acked  acked
 
 	raw    syscall.RawConn       // of net; nil: it has none
 	trying [][]byte              // what try writes, and then what is left
@@ -128,6 +129,7 @@ func (c *conn) Remote() string        { return c.remote }
 func (c *conn) Peer() transport.Hello { return c.peer }
 
 func (c *conn) Close() error {
+	c.Acknowledged() // the system tells no more afterwards
 	if err := c.net.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 		return transport.ConnFault("close", c.remote, plain(err))
 	}

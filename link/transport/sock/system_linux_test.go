@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -157,5 +158,63 @@ func TestLocalKeepsOthersOut(t *testing.T) {
 	}
 	if _, err := io.ReadFull(second, make([]byte, 1)); err != nil {
 		t.Errorf("the second one is not served: %v", err)
+	}
+}
+
+// TestAcknowledgedBytesAreCounted sends to a peer that reads, and then to one that has stopped: bytes stay unacknowledged,
+// and the connection is busy for as long. The last figures stay. A Unix socket knows nothing.
+func TestAcknowledgedBytesAreCounted(t *testing.T) {
+	t.Parallel()
+	for name, address := range map[string]string{"tcp": "tcp:127.0.0.1:0", "unix": "unix:" + filepath.Join(t.TempDir(), "s", "s")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, b, dialErr, acceptErr := meet(t, nodeChecking(t, 1, sameUser), nodeChecking(t, 2, sameUser), address)
+			require.NoError(t, errors.Join(dialErr, acceptErr))
+			defer b.Close()
+			c := a.(transport.SendMeter)
+			bytes, _, told := c.Acknowledged()
+			if told != (name == "tcp") || told != (bytes > 0) {
+				t.Fatalf("%d bytes, told: %v", bytes, told)
+			}
+			if told {
+				acknowledge(t, c, b.(*conn).net)
+			}
+			require.NoError(t, c.Close())
+		})
+	}
+}
+
+// acknowledge wants what the other end reads acknowledged, and time to pass while it does not.
+func acknowledge(t *testing.T, c transport.SendMeter, far net.Conn) {
+	t.Helper()
+	const size = 1 << 20
+	before, _, _ := c.Acknowledged()
+	read := make(chan error, 1)
+	go func() {
+		_, err := io.CopyN(io.Discard, far, size)
+		read <- err
+	}()
+	require.NoError(t, c.WriteFrames([][]byte{make([]byte, size)}))
+	require.NoError(t, <-read)
+	bytes, busy, _ := c.Acknowledged()
+	for ; bytes < before+size; bytes, busy, _ = c.Acknowledged() { // acknowledgements are on their way
+		<-time.After(time.Millisecond)
+	}
+	const handshake = 200
+	if bytes > before+size+handshake {
+		t.Errorf("%d bytes acknowledged of %d", bytes-before, size)
+	}
+	for rest := [][]byte(nil); len(rest) == 0 || len(rest[0]) < size; { // until the system takes no more
+		rest = c.(transport.NonBlockingConn).TryFrames([][]byte{make([]byte, size)})
+	}
+	const ticks = 50 * time.Millisecond // several of the kernel's
+	now := busy
+	for ; now < busy+ticks; _, now, _ = c.Acknowledged() {
+		<-time.After(time.Millisecond)
+	}
+	require.NoError(t, c.Close())
+	last, lasted, told := c.Acknowledged()
+	if !told || last < bytes || lasted < now {
+		t.Errorf("%d bytes and %v after the end, %d and %v before", last, lasted, bytes, now)
 	}
 }

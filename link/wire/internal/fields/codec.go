@@ -164,13 +164,22 @@ func Optional[T any](c *Codec, number protowire.Number, to **T, describe func(*T
 
 // List is messages within the message.
 func List[T any](c *Codec, number protowire.Number, list *[]T, describe func(*T) error) {
-	ListIn(c, number, list, list, describe)
+	listIn(c, number, list, list, ListMax, describe)
+}
+
+// ShortList encodes or decodes a List with so many elements at most.
+func ShortList[T any](c *Codec, number protowire.Number, list *[]T, most int, describe func(*T) error) {
+	listIn(c, number, list, list, most, describe)
 }
 
 // ListIn is List for a list that lies in the memory of several, which together have no more elements than one may.
 func ListIn[T any](c *Codec, number protowire.Number, list, memory *[]T, describe func(*T) error) {
+	listIn(c, number, list, memory, ListMax, describe)
+}
+
+func listIn[T any](c *Codec, number protowire.Number, list, memory *[]T, most int, describe func(*T) error) {
 	if c.out != nil {
-		c.fits(len(*list))
+		c.fits(len(*list), most)
 		for i := range *list {
 			at := c.out.Open(number)
 			_ = describe(&(*list)[i])
@@ -183,11 +192,11 @@ func ListIn[T any](c *Codec, number protowire.Number, list, memory *[]T, describ
 	}
 	at := len(*memory)
 	if len(*list) == 0 { // once: a writer that changes between two lists must not have the rest counted again and again
-		grow(c, memory)
+		grow(c, memory, most)
 	}
 	last := func() error { return describe(&(*memory)[len(*memory)-1]) }
 	for c.next(number, Sized) {
-		c.fits(len(*memory) + 1)
+		c.fits(len(*memory)+1, most)
 		var none T
 		*memory = append(*memory, none)
 		c.within(last)
@@ -196,15 +205,19 @@ func ListIn[T any](c *Codec, number protowire.Number, list, memory *[]T, describ
 }
 
 // fits refuses a list that is longer than it may be.
-func (c *Codec) fits(n int) {
-	if n > ListMax {
+func (c *Codec) fits(n, most int) {
+	switch {
+	case n <= most:
+	case most == ListMax:
 		c.Fail(ErrMany)
+	default:
+		c.Fail(ErrShort)
 	}
 }
 
 // grow makes room for the remaining elements of a list, the first of which has come: once, and for at most so many
 // times the bytes that they have.
-func grow[T any](c *Codec, memory *[]T) {
+func grow[T any](c *Codec, memory *[]T, most int) {
 	const times = 17
 	n, rest := 1, c.in
 	for key := rest.Key; rest.Next(); {
@@ -214,7 +227,7 @@ func grow[T any](c *Codec, memory *[]T) {
 	}
 	var none T
 	bytes := 2 + len(c.in.Data) + len(c.in.b) - c.in.at
-	*memory = slices.Grow(*memory, min(n, ListMax, times*bytes/int(unsafe.Sizeof(none))))
+	*memory = slices.Grow(*memory, min(n, most, times*bytes/int(unsafe.Sizeof(none))))
 }
 
 // Piece makes what memory has from a place on the list, or the end of it. Of a list that is its own memory it already is.
@@ -279,9 +292,9 @@ func (c *Codec) Array(number protowire.Number, n int, at func(i int) *int64) {
 
 // Numbers encodes or decodes a packed list of numbers, each of which has an upper limit.
 func Numbers[T ~uint16 | ~uint64 | ~int32](c *Codec, number protowire.Number, list *[]T, limit uint64) {
-	c.fits(len(*list))
+	c.fits(len(*list), ListMax)
 	c.Varints(number, len(*list), func(i int) uint64 { return uint64((*list)[i]) }, func(x uint64) {
-		if c.fits(len(*list) + 1); x > limit {
+		if c.fits(len(*list)+1, ListMax); x > limit {
 			c.Fail(ErrNumber)
 		}
 		if c.in.Err == nil {

@@ -18,6 +18,7 @@ var (
 	ErrProto  = errors.New("it is no valid protobuf")
 	ErrNumber = errors.New("a number is out of its range")
 	ErrMany   = errors.New("a list has more than 262144 elements")
+	ErrShort  = errors.New("a list has more elements than its message may have")
 	ErrText   = errors.New("its text is not UTF-8")
 )
 
