@@ -3,6 +3,8 @@ package choose
 import (
 	"cmp"
 	"slices"
+
+	"bellows/policy/choose/bound"
 )
 
 // box is ranges of numbers of workers, by kind of machine, and a time that no shape within them can beat.
@@ -48,7 +50,7 @@ const closeEnough = 1e-3
 // prove returns a time that no shape can beat. It cuts the numbers of workers into boxes, and looks at the one with
 // the least bound first. found deals parts to numbers that may be better than most, and returns the best time so far.
 // If it is nil, only the bound is wanted.
-func (s *searcher) prove(most float64, found func(x *box, c []class) float64) float64 {
+func (s *searcher) prove(most float64, found func(x *box, c []bound.Class) float64) float64 {
 	epoch := float64(s.f.Clocks.Epoch)
 	var open []*box // the least one is the last
 	closed := most
@@ -57,13 +59,13 @@ func (s *searcher) prove(most float64, found func(x *box, c []class) float64) fl
 		if c == nil {
 			return
 		}
-		s.bound.alone, x.size = x.single(), 1
+		x.size = 1
 		for k := range x.low {
 			x.size *= 1 + x.high[k] - x.low[k]
 		}
-		work := s.bound.work
-		x.least = s.bound.least(c, above/epoch, most/epoch) * epoch
-		s.left -= s.bound.work - work
+		work := s.bound.Work()
+		x.least = s.bound.Least(c, x.single(), above/epoch, most/epoch) * epoch
+		s.left -= s.bound.Work() - work
 		at, _ := slices.BinarySearchFunc(open, x, func(a, b *box) int { return cmp.Compare(b.least, a.least) })
 		open = slices.Insert(open, at, x)
 	}
@@ -98,35 +100,35 @@ func (s *searcher) prove(most float64, found func(x *box, c []class) float64) fl
 
 // classes returns the machines of a box, or nothing if the numbers cannot be. Nodes that may work or not are counted
 // for both, and those that may serve in any case once.
-func (s *searcher) classes(x *box) []class {
-	var list []class
+func (s *searcher) classes(x *box) []bound.Class {
+	var list []bound.Class
 	least, most := 0, 0
 	for k, nodes := range s.kinds {
 		p := &s.list[nodes[0]]
 		least, most = least+x.low[k], most+x.high[k]
 		best := s.bestOf(nodes)
 		w, o := best, best
-		w.count, w.work, w.serve = x.high[k], true, x.together && p.serve
-		o.count, o.serve = len(nodes)-x.low[k], p.serve
-		if w.serve {
-			o.count = len(nodes) - x.high[k]
+		w.Count, w.Works, w.Serves = x.high[k], true, x.together && p.serve
+		o.Count, o.Serves = len(nodes)-x.low[k], p.serve
+		if w.Serves {
+			o.Count = len(nodes) - x.high[k]
 		}
 		list = append(list, w, o)
 	}
 	for i := range s.list {
 		if p := &s.list[i]; p.fixed && p.role != Unused {
 			c := s.bestOf([]int{i})
-			c.count, c.work, c.serve = 1, p.role.works(), p.role.serves()
+			c.Count, c.Works, c.Serves = 1, p.role.works(), p.role.serves()
 			list = append(list, c)
-			if c.work {
+			if c.Works {
 				least, most = least+1, most+1
 			}
 		}
 	}
 	serves := 0
 	for i := range list {
-		if list[i].serve {
-			serves += list[i].count
+		if list[i].Serves {
+			serves += list[i].Count
 		}
 	}
 	a := &s.ask.Workers
@@ -138,16 +140,16 @@ func (s *searcher) classes(x *box) []class {
 }
 
 // bestOf returns a machine with the best figures of some.
-func (s *searcher) bestOf(nodes []int) class {
-	var c class
+func (s *searcher) bestOf(nodes []int) bound.Class {
+	var c bound.Class
 	for j, i := range nodes {
 		n, v := &s.f.Nodes[i], s.model.Speed(i)
 		if j == 0 {
-			c = class{slots: n.Slots, lanes: n.Lanes, speed: v}
+			c = bound.Class{Slots: n.Slots, Lanes: n.Lanes, Speed: v}
 		}
-		c.slots, c.lanes = max(c.slots, n.Slots), max(c.lanes, n.Lanes)
-		c.speed.Split, c.speed.Row = min(c.speed.Split, v.Split), min(c.speed.Row, v.Row)
-		c.speed.In, c.speed.Out = max(c.speed.In, v.In), max(c.speed.Out, v.Out)
+		c.Slots, c.Lanes = max(c.Slots, n.Slots), max(c.Lanes, n.Lanes)
+		c.Speed.Split, c.Speed.Row = min(c.Speed.Split, v.Split), min(c.Speed.Row, v.Row)
+		c.Speed.In, c.Speed.Out = max(c.Speed.In, v.In), max(c.Speed.Out, v.Out)
 	}
 	return c
 }

@@ -52,7 +52,8 @@ type condition struct {
 	latency                 float64 // seconds of a clock
 }
 
-// Model predicts the cost of shapes of one job.
+// Model predicts the cost of shapes of one job. It keeps the amounts that it has computed, so that it is for one
+// goroutine at a time.
 type Model struct {
 	f     *gauge.Figures
 	at    [ends]condition

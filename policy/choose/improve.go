@@ -1,6 +1,120 @@
 package choose
 
-import "math"
+import (
+	"math"
+	"slices"
+)
+
+// transfer is a split, or a partition, that goes from one node to another.
+type transfer struct {
+	split    bool
+	from, to int
+}
+
+func (d *dealing) apply(t transfer, by int) {
+	list := d.parts
+	if t.split {
+		list = d.splits
+	}
+	list[t.from] -= by
+	list[t.to] += by
+}
+
+// improve moves splits and partitions one by one, as long as that makes the epoch shorter: first those of the node that
+// limits, then those of any, then one of each at once. It stops when so many loads are left.
+func (s *searcher) improve(d *dealing, until int) {
+	s.judge(d)
+	for s.left > max(until, 0) {
+		limit := s.at[s.limit.Node]
+		if !s.move(d, func(i int) bool { return i == limit }) && !s.move(d, nil) && !s.exchange(d, limit) {
+			return
+		}
+	}
+}
+
+// move makes the best transfer from some nodes, or from all, if it makes the epoch shorter.
+func (s *searcher) move(d *dealing, from func(int) bool) bool {
+	return s.best(d, func(try func(...transfer)) {
+		for _, split := range []bool{true, false} {
+			s.transfers(d, split, from, func(t transfer) { try(t) })
+		}
+	})
+}
+
+// exchange makes the best pair of transfers, a split and a partition, such that one of them concerns the node.
+func (s *searcher) exchange(d *dealing, node int) bool {
+	return s.best(d, func(try func(...transfer)) {
+		s.transfers(d, true, nil, func(one transfer) {
+			near := func(i int) bool { return i == one.from || i == one.to || i == node }
+			d.apply(one, 1)
+			var list []transfer
+			s.transfers(d, false, near, func(two transfer) { list = append(list, two) })
+			d.apply(one, -1)
+			for _, two := range list {
+				try(one, two)
+			}
+		})
+	})
+}
+
+// best makes the best of the changes that are tried, if it makes the epoch shorter.
+func (s *searcher) best(d *dealing, each func(try func(...transfer))) bool {
+	kept, limit := d.seconds, s.limit
+	best := kept * (1 - same)
+	var change []transfer
+	each(func(list ...transfer) {
+		for _, t := range list {
+			d.apply(t, 1)
+		}
+		if s.left > 0 && s.judge(d) && d.seconds < best {
+			best, limit, change = d.seconds, s.limit, slices.Clone(list)
+		}
+		for _, t := range list {
+			d.apply(t, -1)
+		}
+	})
+	d.seconds, s.limit = kept, limit
+	for _, t := range change {
+		d.apply(t, 1)
+		d.seconds = best
+	}
+	return change != nil
+}
+
+// keeps returns how many splits a worker keeps at least: none if it may serve instead, and any number of workers is
+// allowed. Otherwise, numbers of workers are chosen elsewhere.
+func (s *searcher) keeps(d *dealing, i int) int {
+	if d.roles[i] == Both && !s.list[i].fixed && s.ask.Workers == (Bounds{}) {
+		return 0
+	}
+	return 1
+}
+
+// transfers calls a function for each transfer of a split, or of a partition, between nodes that may have them. Nodes
+// of one kind with the same parts are as good as each other, so that one of them is enough.
+func (s *searcher) transfers(d *dealing, split bool, from func(int) bool, visit func(transfer)) {
+	list := d.parts
+	if split {
+		list = d.splits
+	}
+	seen := map[[4]int]bool{}
+	for i := range list {
+		if list[i] == 0 || split && list[i] <= s.keeps(d, i) || split && s.f.Stays != "" || from != nil && !from(i) {
+			continue
+		}
+		for j, r := range d.roles {
+			if j == i || split && !r.works() || !split && !r.serves() {
+				continue
+			}
+			key := [4]int{i, s.kind[j], d.splits[j], d.parts[j]}
+			if key[1] >= 0 && len(s.f.Pairs) == 0 && seen[key] {
+				continue
+			}
+			seen[key] = true
+			visit(transfer{split, i, j})
+		}
+	}
+}
 
 // ease moves splits and partitions as long as the strain becomes less: one from a node to another one, or one from each
 // node with the same load to nodes with another load.
@@ -119,42 +233,6 @@ func (s *searcher) strain(d *dealing) float64 {
 		sum += power((compute + wait) / unit)
 	}
 	return root(sum)
-}
-
-// demand returns what all workers pull, push and change.
-func (s *searcher) demand(d *dealing) (all [3]float64) {
-	for _, n := range d.splits {
-		if n > 0 {
-			pulled, pushed, rows := s.model.Traffic(n)
-			all[0], all[1], all[2] = all[0]+pulled, all[1]+pushed, all[2]+rows
-		}
-	}
-	return all
-}
-
-// busy returns the seconds in which a node does its work, with so many splits and partitions.
-func (s *searcher) busy(i, splits, parts int, all [3]float64) float64 {
-	v, n := s.model.Speed(i), &s.f.Nodes[i]
-	share := float64(parts) / float64(s.size.parts)
-	var pulled, pushed float64
-	if splits > 0 {
-		pulled, pushed, _ = s.model.Traffic(splits)
-	}
-	return max((float64(splits)*v.Split+all[2]*share*v.Row)/float64(max(n.Slots, n.Lanes, 1)),
-		(pulled*(1-share)+(all[1]-pushed)*share)/v.In, (pushed*(1-share)+(all[0]-pulled)*share)/v.Out)
-}
-
-// serving returns the seconds of pulls, pushes and changes of a server.
-func (s *searcher) serving(i, splits, parts int, all [3]float64) [3]float64 {
-	v, lanes := s.model.Speed(i), float64(s.f.Nodes[i].Lanes)
-	share := 1 / float64(s.size.parts)
-	var pulled, pushed float64
-	if splits > 0 {
-		pulled, pushed, _ = s.model.Traffic(splits)
-	}
-	n := float64(parts) * share
-	return [3]float64{(all[0] - pulled) * n / v.Out, (all[1] - pushed) * n / v.In,
-		all[2] * math.Ceil(float64(parts)/lanes) * share * v.Row}
 }
 
 // power returns the 32nd power of a time, and root its inverse.
