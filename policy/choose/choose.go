@@ -18,12 +18,36 @@ type Choice struct {
 	shape.Shape
 	cost.Prediction
 	Rows    []Row
-	Bound   float64 // likely seconds of an epoch that no shape can beat, as far as was proved
+	Bound   float64      // likely seconds of an epoch that no shape can beat, as far as was proved
+	known   []gauge.Node // of the job, when it was found
 	predict func(Counts) cost.Prediction
 }
 
 // Predict returns what is expected of one of the rows.
 func (c *Choice) Predict(r *Row) cost.Prediction { return c.predict(r.Counts) }
+
+// Policy returns the choice as a decision about the job as it is then. If nodes have left, the others share their parts
+// in proportion. Nodes that came since keep their roles, and get as much as the others in the mean.
+func (c *Choice) Policy(reason string) shape.Policy {
+	return func(now shape.Snapshot) (shape.Decision, error) {
+		d := shape.Decision{Shape: c.Shape, Reason: reason, Shares: c.Shape.Shares(&now.Job)}
+		nodes := slices.DeleteFunc(slices.Clone(c.Nodes), func(n shape.Node) bool {
+			_, there := now.Node(n.ID)
+			return !there && !slices.ContainsFunc(now.Hosts, func(h shape.Node) bool { return h.ID == n.ID })
+		})
+		news := slices.DeleteFunc(slices.Clone(now.Nodes), func(n shape.Node) bool {
+			return slices.ContainsFunc(c.known, func(k gauge.Node) bool { return k.ID == n.ID })
+		})
+		if len(nodes) == len(c.Nodes) && len(news) == 0 {
+			return d, nil
+		}
+		nodes = append(nodes, news...)
+		slices.SortFunc(nodes, func(a, b shape.Node) int { return cmp.Compare(a.ID, b.ID) })
+		dealt, err := d.Redeal(now, nodes)
+		dealt.Reason = reason
+		return dealt, err
+	}
+}
 
 // check refuses what no shape can be.
 func check(f *gauge.Figures, ask *Ask) error {

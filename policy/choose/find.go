@@ -17,6 +17,7 @@ func Find(f *gauge.Figures, ask Ask) (*Choice, error) {
 	c, err := find(f, ask, list)
 	if err == nil {
 		c.keep(f, ask, list)
+		c.known = f.Nodes
 	}
 	return c, err
 }

@@ -68,6 +68,7 @@ func (m *Machine) ask(list []Ask, fx *Effects) (ids []AskID) {
 		return true
 	})
 	m.asks = append(m.asks, news...)
+	m.last = want
 	m.goal = &goal{want: want, leaves: leaves, stale: true, began: m.clock, places: map[OpID]int{}, stuck: map[subject]stuck{}, tries: map[subject]tries{}}
 	for i := range news {
 		m.forgive(news[i].Drain)
@@ -158,14 +159,14 @@ func (m *Machine) decide(news []asked) (want shape.Decision, leaves []bellows.No
 		}
 	case a.Switch != nil:
 		if nodes, err = m.switched(nodes, a.Switch); err == nil {
-			want, err = shape.Deal(m.snapshot(w), nodes)
+			want, err = m.last.Redeal(m.snapshot(w), nodes)
 			want.Reason = fmt.Sprintf("node-%d is to be %v", a.Switch.Node, a.Switch.Role)
 		}
 	default:
 		m.counts(&w, nodes, leaves, a)
 		s := m.snapshot(w)
 		if nodes, err = shape.Resize(nodes, m.now.Nodes, w); err == nil {
-			want, err = shape.Deal(s, nodes)
+			want, err = m.last.Redeal(s, nodes)
 		}
 		if err == nil {
 			want.Reason = m.reason(news, &want.Shape)
@@ -199,7 +200,7 @@ func (m *Machine) dropNewcomer(n bellows.NodeID, fewer bool) bool {
 	if err != nil {
 		return false
 	}
-	want, err := shape.Deal(m.snapshot(w), nodes)
+	want, err := g.want.Redeal(m.snapshot(w), nodes)
 	if err != nil {
 		return false
 	}
@@ -232,7 +233,7 @@ func (m *Machine) able(s shape.Snapshot, want shape.Decision, leaves []bellows.N
 	if slices.Equal(nodes, want.Nodes) {
 		return want, nil
 	}
-	dealt, err := shape.Deal(s, nodes)
+	dealt, err := want.Redeal(s, nodes)
 	dealt.Reason = want.Reason
 	return dealt, err
 }

@@ -363,3 +363,62 @@ func TestNodesThatLeaveTogetherAreOnePlan(t *testing.T) {
 		t.Errorf("%d moves together, and %d one after the other; 3 splits and 3 partitions are to move", once, twice)
 	}
 }
+
+// TestSharesOfAPolicyHold checks that a shape with uneven shares comes about as it was decided, and that its proportions
+// hold when nodes leave, are lost, or come meanwhile or later.
+func TestSharesOfAPolicyHold(t *testing.T) {
+	const parts = 120
+	drain := func(s *small, fx *reshape.Effects) { s.Ask(reshape.Ask{Drain: &reshape.Drain{Node: 2}}, fx) }
+	for _, c := range []struct {
+		name          string
+		before, after func(*small, *reshape.Effects)
+		lost          bellows.NodeID // while the first step is under way
+		want          []int
+	}{
+		{name: "nothing happens", want: []int{20, 60, 40}},
+		{name: "one leaves before", before: drain, want: []int{30, 90, 0}},
+		{name: "one leaves later", after: drain, want: []int{30, 90, 0}},
+		{name: "one is lost", lost: 2, want: []int{30, 90, 0}},
+		{name: "one comes later", want: []int{15, 45, 30, 30}, after: func(s *small, fx *reshape.Effects) {
+			s.Ask(reshape.Ask{Scale: &reshape.Scale{Workers: 4}}, fx)
+		}},
+	} {
+		s := newSmall(reshape.Limits{})
+		s.facts.Version, s.facts.Tables, s.facts.Near = 2, []int{parts}, nil
+		s.facts.Splits, s.facts.Partitions = make([]bellows.NodeID, parts), make([]bellows.NodeID, parts)
+		s.facts.Sizes = plan.Sizes{Partitions: make([]int64, parts), Splits: make([]int64, parts)}
+		var fx reshape.Effects
+		s.Observe(s.facts, &fx)
+		if c.before != nil {
+			c.before(s, &fx)
+		}
+		s.Ask(reshape.Ask{Shape: func(now shape.Snapshot) (shape.Decision, error) {
+			of := map[bellows.NodeID]int{0: 20, 1: 60, 2: 40}
+			return shape.DealShares(now, s.facts.Nodes, shape.Shares{Splits: of, Partitions: of})
+		}}, &fx)
+		if c.lost > 0 {
+			s.facts.Version++
+			s.facts.Nodes = slices.DeleteFunc(slices.Clone(s.facts.Nodes), func(n shape.Node) bool { return n.ID == c.lost })
+			s.Observe(s.facts, &fx)
+			for _, op := range fx.Begin {
+				if op.Node == c.lost {
+					s.Ended(op.ID, reshape.End{Err: "it is gone"}, s.facts, &fx)
+				}
+			}
+			fx.Begin = slices.DeleteFunc(fx.Begin, func(op reshape.Op) bool { return op.Node == c.lost })
+		}
+		s.does(&fx)
+		if c.after != nil {
+			c.after(s, &fx)
+			s.does(&fx)
+		}
+		splits, partitions := make([]int, len(c.want)), make([]int, len(c.want))
+		for i := range parts {
+			splits[s.facts.Splits[i]]++
+			partitions[s.facts.Partitions[i]]++
+		}
+		if !slices.Equal(splits, c.want) || !slices.Equal(partitions, c.want) {
+			t.Errorf("%s: splits %v and partitions %v, want %v: %+v", c.name, splits, partitions, c.want, s.last)
+		}
+	}
+}

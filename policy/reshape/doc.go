@@ -50,7 +50,7 @@ type Ask struct {
 	Scale  *Scale
 	Drain  *Drain
 	Switch *Switch
-	Shape  shape.Policy // whatever it decides
+	Shape  shape.Policy // whatever it decides. Its shares hold for later requests, until another policy
 }
 
 // Scale asks for numbers of nodes that run tasks, and that hold partitions; 0: the current number. If every worker

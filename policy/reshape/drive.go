@@ -322,7 +322,7 @@ func (m *Machine) redeal() error {
 			}
 			return gone(n)
 		})
-		want, err := shape.Deal(m.snapshot(shape.Want{}), nodes)
+		want, err := g.want.Redeal(m.snapshot(shape.Want{}), nodes)
 		if err != nil {
 			return fmt.Errorf("%s: %w", strings.Join(names, ", "), err)
 		}

@@ -37,6 +37,7 @@ type Machine struct {
 	mine   map[bellows.NodeID]bool // nodes that have come by an Op
 	dead   map[bellows.NodeID]bool // nodes whose notice has run out: nothing is moved from them or to them
 	late   map[bellows.NodeID]bool // nodes that are still there after their notice: they leave with the next request, or when they can
+	last   shape.Decision          // what was decided last: later requests keep its shares
 	over   string                  // why the job is over; empty: it is not
 	pace   pace
 

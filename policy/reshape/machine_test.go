@@ -28,6 +28,7 @@ type world struct {
 	limit    int   // of moves of a node
 	hurried  int64 // bytes of moves from nodes that leave
 	adds     int   // nodes that come at a time
+	shares   bool  // a policy has dealt by shares, so that splits may be uneven
 	host     shape.Node
 	asked    map[reshape.AskID]*question
 	answers  int
@@ -180,9 +181,22 @@ func (w *world) randomAsk() (a reshape.Ask) {
 	case 4:
 		a.Switch = &reshape.Switch{Node: node(), Role: reshape.Role(1 + w.rng.IntN(3))}
 	case 5:
-		a.Shape = []shape.Policy{shape.Random(w.rng.Uint64(), 2), shape.AddOne(w.rng.Uint64()), shape.DeleteOne(w.rng.Uint64()), shape.Even}[w.rng.IntN(4)]
+		a.Shape = []shape.Policy{shape.Random(w.rng.Uint64(), 2), shape.AddOne(w.rng.Uint64()), shape.DeleteOne(w.rng.Uint64()), shape.Even, w.uneven(w.rng.Uint64())}[w.rng.IntN(5)]
 	}
 	return a
+}
+
+// uneven deals by random shares to the nodes that there are.
+func (w *world) uneven(seed uint64) shape.Policy {
+	return func(now shape.Snapshot) (shape.Decision, error) {
+		w.shares = true
+		rng := rand.New(rand.NewPCG(seed, 3))
+		shares := shape.Shares{Splits: map[bellows.NodeID]int{}, Partitions: map[bellows.NodeID]int{}}
+		for _, n := range now.Nodes {
+			shares.Splits[n.ID], shares.Partitions[n.ID] = 1+rng.IntN(5), 1+rng.IntN(5)
+		}
+		return shape.DealShares(now, now.Nodes, shares)
+	}
 }
 
 // obey carries effects out, and looks at each.
@@ -532,7 +546,7 @@ func (w *world) last() {
 	for _, n := range perNode {
 		least, most = min(least, n), max(most, n)
 	}
-	if len(perNode) != workers || most-least > 1 {
+	if len(perNode) != workers || most-least > 1 && !w.shares {
 		w.fail("%d workers have %v splits, of %d that are wanted", len(perNode), perNode, workers)
 	}
 	holds := map[bellows.NodeID]bool{}
@@ -542,7 +556,7 @@ func (w *world) last() {
 		}
 		holds[n] = true
 	}
-	if len(holds) > servers || len(holds) < min(servers, len(w.facts.Partitions)) {
+	if len(holds) > servers || len(holds) < min(servers, len(w.facts.Partitions)) && !w.shares {
 		w.fail("%d of %d servers hold partitions", len(holds), servers)
 	}
 	if drained := id; drained > 0 {

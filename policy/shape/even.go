@@ -3,7 +3,6 @@ package shape
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	"bellows"
@@ -28,33 +27,56 @@ func Even(now Snapshot) (Decision, error) {
 }
 
 // Deal works like Even, with the nodes and their roles already decided.
-func Deal(now Snapshot, nodes []Node) (Decision, error) {
-	if err := validNodes(nodes); err != nil {
-		return Decision{}, err
-	}
-	if err := now.checkStay(nodes); err != nil {
-		return Decision{}, err
-	}
-	return Decision{now.deal(nodes, nil), now.resized(nodes)}, nil
-}
+func Deal(now Snapshot, nodes []Node) (Decision, error) { return now.dealTo(nodes, nil) }
 
-// Shares says how many splits and partitions nodes get. Partitions that follow a split do not count.
+// Shares are the weights by which nodes get splits and partitions. A node that is not among them has the mean weight of
+// the others. One with weight 0 gets nothing; others that run tasks get a split at least, if there are enough. Partitions
+// that follow a split do not count.
 type Shares struct{ Splits, Partitions map[bellows.NodeID]int }
 
-// DealShares works like Deal, with shares that may be uneven. The shares of partitions are those of all tables: each
-// table is dealt in the same proportions. The splits of the shares are all splits, each at a node that runs tasks, and
-// some partition is at a node that holds partitions.
+// Shares returns the numbers of parts that the shape gives to nodes, as weights.
+func (s *Shape) Shares(job *Job) *Shares {
+	shares := &Shares{map[bellows.NodeID]int{}, map[bellows.NodeID]int{}}
+	for _, n := range workersOf(s.Nodes) {
+		shares.Splits[n] = 0
+	}
+	for _, n := range serversOf(s.Nodes) {
+		shares.Partitions[n] = 0
+	}
+	for _, n := range s.Splits {
+		shares.Splits[n]++
+	}
+	for p, at := range s.Partitions {
+		if _, follows := job.follows(p, s); !follows {
+			shares.Partitions[at.Node]++
+		}
+	}
+	return shares
+}
+
+// DealShares works like Deal, in proportion to shares, which may be uneven. If the weights of splits are numbers of all
+// splits, nodes get these. The shares of partitions are those of all tables: each table is dealt in the same
+// proportions. Where no node of a role has a weight, all get as much.
 func DealShares(now Snapshot, nodes []Node, shares Shares) (Decision, error) {
+	return now.dealTo(nodes, &shares)
+}
+
+// Redeal deals a decision anew to other nodes, in the proportions in which it was dealt.
+func (d *Decision) Redeal(now Snapshot, nodes []Node) (Decision, error) {
+	return now.dealTo(nodes, d.Shares)
+}
+
+func (s *Snapshot) dealTo(nodes []Node, shares *Shares) (Decision, error) {
 	if err := validNodes(nodes); err != nil {
 		return Decision{}, err
 	}
-	if err := now.checkStay(nodes); err != nil {
+	if err := s.checkStay(nodes); err != nil {
 		return Decision{}, err
 	}
-	return Decision{now.deal(nodes, &shares), now.resized(nodes)}, nil
+	return Decision{s.deal(nodes, shares), s.resized(nodes), shares}, nil
 }
 
-// stay refuses nodes and roles that are impossible if splits stay: a node that runs some must continue, and a new node
+// checkStay refuses nodes and roles that are impossible if splits stay: a node that runs some must continue, and a new node
 // would have none.
 func (s *Snapshot) checkStay(nodes []Node) error {
 	if s.Stays == "" {
@@ -82,10 +104,25 @@ func (s *Snapshot) deal(nodes []Node, shares *Shares) Shape {
 	case shares == nil:
 		want.Splits = dealTo(s.Splits, workersOf(nodes), make(map[bellows.NodeID]int))
 	default:
-		want.Splits = dealQuota(s.Splits, workersOf(nodes), maps.Clone(shares.Splits))
+		workers := workersOf(nodes)
+		quota := quotaOf(shares.Splits, workers, len(s.Splits), make(map[bellows.NodeID]float64))
+		for _, n := range workers {
+			if weight, known := shares.Splits[n]; quota[n] == 0 && (weight > 0 || !known) {
+				takeOne(quota, workers, n)
+			}
+		}
+		want.Splits = dealQuota(s.Splits, workers, quota)
 	}
 	want.Partitions = dealPartitions(s.Job, s.Shape, &want, shares)
 	return want
+}
+
+// takeOne gives a node a part of the one with the most, if that keeps one.
+func takeOne(quota map[bellows.NodeID]int, nodes []bellows.NodeID, to bellows.NodeID) {
+	most := slices.MaxFunc(nodes, func(a, b bellows.NodeID) int { return cmp.Compare(quota[a], quota[b]) })
+	if quota[most] > 1 {
+		quota[most], quota[to] = quota[most]-1, quota[to]+1
+	}
 }
 
 func workersOf(nodes []Node) []bellows.NodeID {
@@ -130,7 +167,7 @@ func dealPartitions(job Job, now Shape, want *Shape, shares *Shares) []Place {
 		if shares == nil {
 			owners = dealTo(owners, servers, load)
 		} else {
-			owners = dealQuota(owners, servers, shares.quota(servers, len(free), carried))
+			owners = dealQuota(owners, servers, quotaOf(shares.Partitions, servers, len(free), carried))
 		}
 		for i, p := range free {
 			to[p].Node = owners[i]
@@ -212,24 +249,32 @@ func dealTo(owners []bellows.NodeID, among []bellows.NodeID, load map[bellows.No
 	return dealQuota(owners, among, quota)
 }
 
-// quota returns how many of a table's partitions servers get: their shares, rounded so that errors do not add up.
-func (s *Shares) quota(servers []bellows.NodeID, parts int, carried map[bellows.NodeID]float64) map[bellows.NodeID]int {
-	all, left := 0, parts
-	for _, n := range servers {
-		all += s.Partitions[n]
+// quotaOf returns how many parts nodes get by weight, rounded so that errors do not add up over several calls.
+func quotaOf(weights map[bellows.NodeID]int, nodes []bellows.NodeID, parts int, carried map[bellows.NodeID]float64) map[bellows.NodeID]int {
+	sum, known, left := 0.0, 0.0, parts
+	for _, n := range nodes {
+		if w, found := weights[n]; found {
+			sum, known = sum+float64(w), known+1
+		}
 	}
-	share := func(n bellows.NodeID) float64 { return float64(s.Partitions[n]) / float64(all) }
-	if all == 0 {
-		share = func(bellows.NodeID) float64 { return 1 / float64(len(servers)) }
+	mean, all := 1.0, float64(len(nodes))
+	if sum > 0 {
+		mean, all = sum/known, sum+sum/known*(all-known)
 	}
-	quota := make(map[bellows.NodeID]int, len(servers))
-	for _, n := range servers {
+	share := func(n bellows.NodeID) float64 {
+		if w, found := weights[n]; found && sum > 0 {
+			return float64(w) / all
+		}
+		return mean / all
+	}
+	quota := make(map[bellows.NodeID]int, len(nodes))
+	for _, n := range nodes {
 		carried[n] += float64(parts) * share(n)
 		quota[n] = max(0, int(carried[n]+rounding))
 		carried[n] -= float64(quota[n])
 		left -= quota[n]
 	}
-	order := slices.Clone(servers)
+	order := slices.Clone(nodes)
 	slices.SortStableFunc(order, func(a, b bellows.NodeID) int { return cmp.Compare(carried[b], carried[a]) })
 	for i := 0; left > 0; i, left = (i+1)%len(order), left-1 {
 		quota[order[i]]++

@@ -19,10 +19,11 @@ type Snapshot struct {
 	Hosts []Node
 }
 
-// Decision is a shape that is to be, and why: a sentence for people, without its end.
+// Decision is a shape that is to be.
 type Decision struct {
 	Shape
-	Reason string
+	Reason string  // a sentence for people, without its end
+	Shares *Shares // by which it was dealt, and is dealt anew when nodes come or go; nil: evenly
 }
 
 // Policy is a pure function: the same snapshot makes the same decision.
@@ -96,6 +97,6 @@ func Random(seed uint64, more int) Policy {
 			n, _ := want.Node(servers[rng.IntN(len(servers))])
 			want.Partitions[p] = Place{n.ID, rng.IntN(n.Lanes)}
 		}
-		return Decision{want, fmt.Sprintf("seed %d has drawn it", seed)}, nil
+		return Decision{Shape: want, Reason: fmt.Sprintf("seed %d has drawn it", seed)}, nil
 	}
 }

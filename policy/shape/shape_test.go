@@ -402,3 +402,45 @@ func TestDealSharesGivesQuotas(t *testing.T) {
 		}
 	}
 }
+
+// TestRedealKeepsProportions: nodes that remain share the parts of one that left in proportion, a node that came gets the
+// mean, and one without a share gets nothing.
+func TestRedealKeepsProportions(t *testing.T) {
+	t.Parallel()
+	node := func(id bellows.NodeID) shape.Node { return shape.Node{ID: id, Slots: 1, Lanes: 1} }
+	now := shape.Snapshot{Job: shape.Job{Tables: []int{12, 24}}}
+	now.Nodes, now.Splits = []shape.Node{node(0)}, make([]bellows.NodeID, 36)
+	now.Partitions = make([]shape.Place, 36)
+	shares := shape.Shares{
+		Splits:     map[bellows.NodeID]int{1: 12, 2: 6, 3: 18, 4: 0},
+		Partitions: map[bellows.NodeID]int{1: 6, 2: 12, 3: 18, 4: 0},
+	}
+	d, err := shape.DealShares(now, []shape.Node{node(1), node(2), node(3), node(4)}, shares)
+	require.NoError(t, err)
+	if got := d.Shape.Shares(&now.Job); !reflect.DeepEqual(*got, shares) {
+		t.Errorf("it deals %+v", got)
+	}
+	for _, c := range []struct {
+		what               string
+		nodes              []bellows.NodeID
+		splits, partitions []int
+	}{
+		{"one left", []bellows.NodeID{1, 2, 4}, []int{24, 12, 0}, []int{12, 24, 0}},
+		{"one came", []bellows.NodeID{1, 2, 5}, []int{16, 8, 12}, []int{8, 16, 12}},
+		{"all others left", []bellows.NodeID{4, 5}, []int{18, 18}, []int{18, 18}},
+	} {
+		var nodes []shape.Node
+		for _, id := range c.nodes {
+			nodes = append(nodes, node(id))
+		}
+		again, err := d.Redeal(now, nodes)
+		require.NoError(t, err)
+		require.NoError(t, again.Validate())
+		got := again.Shape.Shares(&now.Job)
+		for i, id := range c.nodes {
+			if got.Splits[id] != c.splits[i] || got.Partitions[id] != c.partitions[i] {
+				t.Errorf("%s: %+v", c.what, got)
+			}
+		}
+	}
+}
