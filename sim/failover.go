@@ -259,8 +259,9 @@ func (w *world) saveController() {
 		return
 	}
 	if f.Asked.Commit > 0 && w.lead.Covered() >= f.Asked.Commit {
-		f.Covered, f.Asked, f.Wanted = f.Asked, failover.Savepoint{}, false
+		f.Covered, f.Asked = f.Asked, failover.Savepoint{}
 		w.lead.LetGo(f.Covered.Commit)
+		f.Wanted = w.lead.Cutting() || w.lead.CutDue() // records after that save may fill a tail by now
 	}
 	if w.Chances.IntN(6) >= w.Job.Saves() && (w.Cuts > 0 || !w.lead.CutDue()) || f.Asked.Commit > 0 {
 		return
