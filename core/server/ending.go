@@ -87,13 +87,16 @@ func (l *Lane) close(out *wire.Outbox) {
 	if !planted.On("full-uncounted") {
 		l.flushes.DropWaiting()
 	}
+	missed := l.missed()
 	if !planted.On("missed-uncounted") && !l.ending.Removed() {
-		countMissed(l.ending, l.flushes.Missed(), &l.clients)
+		for i := range missed {
+			l.ending.Drop(&missed[i])
+		}
 	}
 	for _, p := range l.state.Owned() {
 		countPartition(l.ending, p)
 	}
-	l.ending.Close(l.flushes.Missed(), l.state.Route(), out)
+	l.ending.Close(missed, l.state.Route(), out)
 }
 
 // TakesPart reports whether the lane is one of the job's by the records that it has.

@@ -169,7 +169,7 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	}
 	if l.ending.Closed() { // what else comes now has come before
 		if m, end := e.Message.(*wire.End); end {
-			l.ending.TakeAgain(e.From, m, l.flushes.Missed(), out)
+			l.ending.TakeAgain(e.From, m, l.missed(), out)
 		}
 		return
 	}

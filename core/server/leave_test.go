@@ -153,6 +153,39 @@ func TestSuccessorTakesOverMissedPushes(t *testing.T) {
 	s.check()
 }
 
+// TestLeavingLaneReportsMissedParts removes a lane that has refused pushes of a client, of an earlier
+// process of that client, and of a node that is not the job's. The job ends, and ends again for another controller. Each
+// time the lane reports only the push of the client's newest process, since the account has nothing of the others.
+func TestLeavingLaneReportsMissedParts(t *testing.T) {
+	s, r := leaver(t, addedLane)
+	s.change(1, r.next(r.RemoveLane(addedLane, laneAt)))
+	old := wire.Pair{Ref: bellows.PartitionRef{Table: 1}}
+	for _, incarnation := range []uint32{1, 2} {
+		m := pushBy(1, clients[0], 1, old, wire.Subtree{}, 1)
+		m.Flush.Incarnation = incarnation
+		s.send(clients[0], "push t1/p0 as at generation 0", m)
+	}
+	stranger := wire.ClientAt(99)
+	s.send(stranger, "push t1/p0 as at generation 0", pushBy(0, stranger, 1, old, wire.Subtree{}, 1))
+	var out wire.Outbox
+	for _, from := range []wire.Address{controller, clients[0], clients[1], controller} {
+		m := &wire.End{}
+		if from == controller {
+			m.Term = bellows.Term(len(out.Envelopes) + 1)
+		}
+		s.lane.Step([]wire.Envelope{{From: from, To: addedLane, Message: m}}, &out)
+	}
+	if len(out.Envelopes) != 2 {
+		t.Fatalf("the lane sends %+v, and not its counts to each controller", out.Envelopes)
+	}
+	for _, e := range out.Envelopes {
+		list := e.Message.(*wire.Closed).Missed
+		if len(list) != 1 || list[0].Flush != (bellows.FlushID{Client: 1, Incarnation: 2, Seq: 1}) {
+			t.Errorf("it reports that it has missed %+v", list)
+		}
+	}
+}
+
 // TestRemovedLaneAfterItsClients ends all clients of a lane before the lane gets the record of its removal. The lane closes with that
 // record, since nothing more can arrive.
 func TestRemovedLaneAfterItsClients(t *testing.T) {

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bellows/core/fence"
 	"bellows/core/laneend"
 	"bellows/core/partition"
 	"bellows/core/planted"
@@ -13,17 +12,20 @@ import (
 // At the end of the job the lane counts as dropped the parts that it has missed (package prepare).
 // TestEndAccountsForEverything and TestTheAuditSeesLossesInside hold this, and the audit of every schedule.
 
-// countMissed counts, when nothing more can come, the parts that have never counted. Those of a client
-// that is not the job's, of an earlier process, and of a client that was lost are in no account.
-func countMissed(ending *laneend.Ending, list []wire.Missed, clients *fence.Clients) {
-	for i := range list {
-		id := list[i].Flush
-		newest := clients.Newest(wire.ClientAt(id.Client))
-		if newest == 0 || id.Incarnation < newest || ending.Lost(id.Client) && !planted.On("lost-missed-counted") {
+// missed returns, when nothing more can come, the parts that have never counted. It leaves out those of a client that is
+// not the job's, of an earlier process, and of a client that was lost: what these have sent is in no account. A lane
+// that was removed leaves them out of its report too, since the controller does not know the processes of clients
+// (TestLeavingLaneReportsMissedParts).
+func (l *Lane) missed() (list []wire.Missed) {
+	for _, m := range l.flushes.Missed() {
+		id := m.Flush
+		newest := l.clients.Newest(wire.ClientAt(id.Client))
+		if newest == 0 || id.Incarnation < newest || l.ending.Lost(id.Client) && !planted.On("lost-missed-counted") {
 			continue
 		}
-		ending.Drop(&list[i])
+		list = append(list, m)
 	}
+	return list
 }
 
 // countPartition adds what a partition has counted while it was this lane's.
