@@ -63,9 +63,12 @@ func (k *known) replaced(r *route.Route, here []wire.Address) *known {
 			to.ran = append(slices.Clip(to.ran), one)
 		}
 	}
-	if k.route != nil && k.route.Version() <= r.Version() {
-		for _, list := range k.lanes { // a removed lane may still send
-			to.lanes = append(to.lanes, slices.Clone(list))
+	for _, list := range k.lanes { // a removed lane may still send
+		to.lanes = append(to.lanes, slices.Clone(list))
+	}
+	if k.route != nil && k.route.Version() > r.Version() { // no node goes by the later route, which may have added lanes
+		for _, a := range k.route.Lanes() {
+			to.lanes[a.Node][a.Index] = false
 		}
 	}
 	for _, a := range r.Lanes() {

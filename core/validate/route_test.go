@@ -302,6 +302,28 @@ func TestCheckerReturnsToRecordedRoute(t *testing.T) {
 	}
 }
 
+// TestRemovedLaneIsHeardAfterReturn removes a lane. A controller then adds another one, and is followed before any node
+// has that route. The removed lane may still send, and the other one never took part.
+func TestRemovedLaneIsHeardAfterReturn(t *testing.T) {
+	t.Parallel()
+	ck := newChecker(0)
+	owns := bellows.PartitionRef{}
+	removed := wire.LaneAt(1, 5)
+	recorded, _ := after(first(), func(r *route.Route) bellows.Control { return r.AddLane(removed) },
+		func(r *route.Route) bellows.Control { return r.RemoveLane(removed, r.Owner(owns).Lane) })
+	with, _ := after(first(), func(r *route.Route) bellows.Control { return r.AddLane(removed) })
+	never, _ := after(recorded, func(r *route.Route) bellows.Control { return r.AddLane(wire.LaneAt(1, 6)) })
+	for _, r := range []*route.Route{with, recorded, never, recorded} {
+		ck.Learn(r)
+	}
+	for index, want := range map[int]bool{5: true, 6: false} {
+		last := wire.Envelope{Message: &wire.Closed{}}
+		if err := ck.Header(1, wire.Header{Kind: last.Kind(), From: wire.LaneAt(1, index), To: controller}); (err == nil) != want {
+			t.Errorf("lane %d of node 1: %v", index, err)
+		}
+	}
+}
+
 // TestNewProcessHearsActorsItAsked uses a checker of node 0 that knows the first route alone, as in a process that
 // takes over another's job. Actors that the controller asks may answer, and no others. A lane may hold what a client
 // has sent of a split that has moved.
