@@ -98,14 +98,17 @@ func (n *node) estimate(shape int) estimate {
 // othersMost is the largest share of others that figures may have.
 const othersMost = 0.99
 
-// sameKind reports whether two nodes are machines of a kind: they have as many cores, and need as long for an item.
+// sameKind reports whether two nodes may be machines of a kind: they have as many cores, and need as long for an item
+// or a row, if both have shown how long.
 func sameKind(a, b *Node, x, y *estimate) bool {
-	if a.Slots != b.Slots || a.Lanes != b.Lanes {
-		return false
-	}
 	const close = 0.1
-	return !x.works || !y.works || x.item.Low*(1-close) <= y.item.High && y.item.Low*(1-close) <= x.item.High
+	same := func(v, w Interval) bool { return v.Low*(1-close) <= w.High && w.Low*(1-close) <= v.High }
+	return a.Slots == b.Slots && a.Lanes == b.Lanes &&
+		(!x.works || !y.works || same(x.item, y.item)) && (!x.serves || !y.serves || same(x.row, y.row))
 }
+
+// comparable reports whether both nodes have shown how long they need for the same.
+func comparable(x, y *estimate) bool { return x.works && y.works || x.serves && y.serves }
 
 // fill sets the figures of the nodes' processors. A node that has not shown a figure has that of nodes of its kind, or
 // else of all.

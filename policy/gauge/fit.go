@@ -119,11 +119,15 @@ func (m *Meter) fit(f *Figures, clock Interval, of []estimate) {
 	m.found.fitted = true
 }
 
-// shareOf returns the share of a time that a worker waits. Of no time it is what the paper assumes (§III.A), tasks wait
-// for pulls alone, with open bounds.
+// fitted is how much the times of a model may be wrong, since they are made of the values of figures.
+const fitted = 0.02
+
+// shareOf returns the share of a time that a worker waits. Of no time it is what the paper assumes (§III.A): pulls are
+// not hidden, and the rest is. That has open bounds.
 func shareOf(wait Interval, of, without float64) Interval {
 	if of <= 0 {
 		return Interval{without, 0, 1}
 	}
-	return wait.scaled(1/of).within(0, 1)
+	share := wait.scaled(1 / of)
+	return Interval{share.Value, share.Low * (1 - fitted), share.High * (1 + fitted)}.within(0, 1)
 }

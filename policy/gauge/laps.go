@@ -2,7 +2,7 @@ package gauge
 
 import "time"
 
-// lapsKept is the number of clocks of which times are kept.
+// lapsKept is the number of clocks with kept times.
 const lapsKept = 256
 
 // laps is the durations of the last clocks in the present shape that count.

@@ -38,8 +38,8 @@ func medianOf(list []sample) (Interval, bool) {
 // resolution is how well a figure is measured at best.
 const resolution = 0.005
 
-// median returns the median of values, of which there is one at least, with bounds by order statistics: the true
-// median is between them, but for a share of outside. The values are sorted.
+// median returns the median of at least one value, with bounds by order statistics: the true median is outside them in
+// a share of outside at most. It sorts the values.
 func median(values []float64) Interval {
 	slices.Sort(values)
 	n := len(values)
@@ -69,7 +69,7 @@ func rank(n int) int {
 // Limits of what counts as slow for a while.
 const (
 	slowRatio = 1.5 // times that of the fastest tenth
-	slowRun   = 3   // samples; fewer are outliers, of which a median takes no notice
+	slowRun   = 3   // samples; fewer are outliers, and a median passes over them
 )
 
 // steady returns which samples, in the order of time, are not of a node or a job that is slow for fewer than
@@ -115,7 +115,7 @@ func only(list []sample, keep []bool) []sample {
 // scaled returns an interval times a number from 0.
 func (v Interval) scaled(by float64) Interval { return Interval{v.Value * by, v.Low * by, v.High * by} }
 
-// within returns an interval of which each end is in a range.
+// within returns an interval with each end moved into a range.
 func (v Interval) within(least, most float64) Interval {
 	cut := func(x float64) float64 { return min(max(x, least), most) }
 	return Interval{cut(v.Value), cut(v.Low), cut(v.High)}
@@ -126,7 +126,7 @@ func (v Interval) plus(o Interval) Interval {
 	return Interval{v.Value + o.Value, v.Low + o.Low, v.High + o.High}
 }
 
-// joined returns the middle of intervals, of which there is one at least, with bounds that hold for each.
+// joined returns the middle of at least one interval, with bounds that hold for each.
 func joined(list []Interval) Interval {
 	values := make([]float64, len(list))
 	all := list[0]

@@ -199,6 +199,7 @@ func (m *Meter) Shape(f *Figures) {
 		}
 		n := nodes[i]
 		n.fresh, n.span = false, -1
+		n.aged = 0
 		n.links, n.in = make([]link, len(nodes)), make([]load, len(nodes))
 	}
 	m.now, m.nodes = next, nodes

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// movesKept is the number of changes of shape of which the cost is kept.
+// movesKept is the number of changes of shape with a kept cost.
 const movesKept = 8
 
 // moving measures what changes of shape cost a job: the seconds of their clocks beyond those of the clocks before.

@@ -15,7 +15,7 @@ const (
 	out
 )
 
-// flow returns a direction of the link in a sample.
+// flow returns a direction of the link in a reading.
 func (d *reading) flow(to direction) *flow {
 	if to == in {
 		return &d.in
@@ -23,69 +23,136 @@ func (d *reading) flow(to direction) *flow {
 	return &d.out
 }
 
-// flows is what a direction of a node's link has carried.
-type flows struct {
-	rate  Interval // bytes a second while it was busy
-	seen  bool     // rate was measured
-	now   float64  // median rate in the present shape; 0: not measured
-	busy  float64  // seconds of a clock
-	bytes float64  // of a clock
-	even  float64  // share of its busy time in which all of its flows were under way
+// end is what a direction of a node's link has carried in the present shape.
+type end struct {
+	rate    Interval // bytes a second while it was busy; 0: unknown
+	all     flow     // over all of its flows, with the time of the longest
+	times   float64  // seconds of all of its flows
+	even    float64  // share of the longest time in which its flows were under way, in the mean over bytes
+	busy    float64  // seconds of a clock
+	bytes   float64  // of a clock
+	slower  float64  // bytes of flows that are slower than the others at their other end
+	weighed float64  // bytes of flows that share their other end
 }
 
-// flows returns what a direction of the node's link has carried.
-func (n *node) flows(to direction, shape int) flows {
-	var all, present, busy, bytes, even []sample
-	for i := range n.n {
-		d := n.get(i)
-		f := d.flow(to)
-		if f.busy <= 0 || d.clocks <= 0 {
-			continue
-		}
-		all = append(all, sample{f.bytes, f.busy, d.clocks})
-		if d.shape == shape {
-			present = append(present, sample{f.bytes, f.busy, d.clocks})
-			busy = append(busy, sample{f.busy, d.clocks, d.clocks})
-			bytes = append(bytes, sample{f.bytes, d.clocks, d.clocks})
-			even = append(even, sample{f.even * f.busy, f.busy, d.clocks})
+// link returns the flows from a node to another one, in a direction as seen from the first.
+func (m *Meter) link(i, j int, to direction) *flow {
+	if to == in {
+		i, j = j, i
+	}
+	return &m.nodes[i].links[j].sum
+}
+
+// ends returns what the links of all nodes have carried.
+func (m *Meter) ends() [][2]end {
+	all := make([][2]end, len(m.nodes))
+	for i := range all {
+		for to := range all[i] {
+			e := &all[i][to]
+			for j := range m.nodes {
+				if f := m.link(i, j, direction(to)); f.busy > 0 {
+					e.all.bytes, e.all.busy = e.all.bytes+f.bytes, max(e.all.busy, f.busy)
+					e.times, e.even = e.times+f.busy, e.even+f.bytes*f.busy
+				}
+			}
+			if e.all.busy > 0 {
+				e.even /= e.all.bytes * e.all.busy
+			}
+			m.nodes[i].rate(e, direction(to), m.shape)
 		}
 	}
-	var r flows
-	r.rate, r.seen = medianOf(all)
-	value := func(list []sample) float64 { v, _ := medianOf(list); return v.Value }
-	r.now, r.busy, r.bytes, r.even = value(present), value(busy), value(bytes), value(even)
-	return r
+	for i := range all {
+		for to := range all[i] {
+			e := &all[i][to]
+			for j := range m.nodes {
+				f, other := m.link(i, j, direction(to)), &all[j][out-direction(to)]
+				rest := flow{other.all.bytes - f.bytes, other.times - f.busy}
+				if f.busy > 0 && rest.bytes > 0 && rest.busy > 0 {
+					if e.weighed += f.bytes; f.rate() <= slowFlow*rest.rate() {
+						e.slower += f.bytes
+					}
+				}
+			}
+		}
+	}
+	return all
 }
 
-// Limits of what shows that a link was full. Each must hold.
+// rate sets the rate of an end. Samples of one node give its bounds. Those of received bytes are sums of what several
+// nodes have sent in times that differ a little, which makes a rate too small: its value is that of all samples.
+func (n *node) rate(e *end, to direction, shape int) {
+	var rates, busy, bytes []sample
+	for i := range n.n {
+		d := n.get(i)
+		if f := d.flow(to); d.shape == shape && f.busy > 0 && d.clocks > 0 {
+			rates = append(rates, sample{f.bytes, f.busy, d.clocks})
+			busy = append(busy, sample{f.busy, d.clocks, d.clocks})
+			bytes = append(bytes, sample{f.bytes, d.clocks, d.clocks})
+		}
+	}
+	rate, enough := medianOf(rates)
+	if !enough || e.all.busy == 0 {
+		return
+	}
+	if to == in {
+		rate = rate.scaled(e.all.rate() / rate.Value)
+	}
+	value := func(list []sample) float64 { v, _ := medianOf(list); return v.Value }
+	e.rate, e.busy, e.bytes = rate, value(busy), value(bytes)
+}
+
+// Limits of what shows that a link was full. A flow is slowed by one of its two ends, and neither sees which. It is this
+// one if all of its flows are under way for as long as any of the job. They are also slower than other flows at their
+// other ends, or these ends have carried more in another shape.
 const (
-	longBusy   = 0.5     // of the time that the busiest link of the job is busy in a clock
+	longBusy   = 0.5     // of the time that the busiest link of the job is busy in a clock, at least
 	longFlows  = 0.75    // of its busy time in which its flows are under way: those of a full link share it
-	slackEnds  = 0.75    // of what the other ends of its flows can carry, at most
+	slowFlow   = 0.6     // of the rate of other flows, at most
+	slowShare  = 0.75    // of its bytes are in such flows, at least
+	slackEnds  = 0.75    // of what other ends are known to carry is what they carried, at most
 	shortBusy  = 0.005   // seconds of a clock: less is latency
 	shortBytes = 1 << 16 // of a clock
 )
 
-// links finds the rates of the links of nodes. A link shows no more than that it is no slower than what it carried,
-// unless it was full. Which end of a flow is full is not visible at one end. The evidence is that all flows of a link
-// are busy for as long as any link of the job, while their other ends are seen to carry more.
-func (m *Meter) links(nodes []Node, of []estimate) {
-	rates := make([][2]flows, len(m.nodes))
-	longest := 0.0
-	for i, n := range m.nodes {
-		for to := range rates[i] {
-			r := n.flows(direction(to), m.shape)
-			rates[i][to], longest = r, max(longest, r.busy)
+// full reports whether a direction of a node's link limits its flows.
+func (m *Meter) full(i int, to direction, ends [][2]end, known []Interval, longest float64) bool {
+	e := &ends[i][to]
+	if e.busy < max(shortBusy, longBusy*longest) || e.bytes < shortBytes || e.even < longFlows {
+		return false
+	}
+	if e.weighed >= slowShare*e.all.bytes && e.slower >= slowShare*e.all.bytes {
+		return true
+	}
+	carried, bytes := 0.0, 0.0
+	for j := range m.nodes {
+		if f := m.link(i, j, to); f.busy > 0 && known[j].Value > 0 {
+			carried, bytes = carried+f.bytes*ends[j][out-to].rate.Value/known[j].Value, bytes+f.bytes
 		}
 	}
-	carry := make([]Interval, len(nodes)) // what links of the kind were seen to carry, at most
+	return bytes > 0 && carried <= slackEnds*bytes
+}
+
+// links finds the rates of the links of nodes. A link shows no more than that it is no slower than what it carried,
+// unless it was full. Until then it is taken to carry, both ways, what any link of a machine of its kind has carried.
+func (m *Meter) links(nodes []Node, of []estimate) {
+	ends := m.ends()
+	known := make([]Interval, len(nodes)) // that the link of a node has carried, and links of nodes known to be alike
+	carry := make([]Interval, len(nodes)) // and links of nodes that may be alike
+	longest := 0.0
+	for i := range nodes {
+		for _, e := range ends[i] {
+			longest = max(longest, e.busy)
+		}
+	}
 	for i := range nodes {
 		for j := range nodes {
-			if i == j || sameKind(&nodes[i], &nodes[j], &of[i], &of[j]) {
-				for to := range rates[j] {
-					if r := &rates[j][to]; r.seen && r.rate.Value > carry[i].Value {
-						carry[i] = r.rate
-					}
+			if i != j && !sameKind(&nodes[i], &nodes[j], &of[i], &of[j]) {
+				continue
+			}
+			for _, v := range []Interval{m.nodes[j].best, ends[j][in].rate, ends[j][out].rate} {
+				carry[i] = faster(carry[i], v)
+				if i == j || comparable(&of[i], &of[j]) {
+					known[i] = faster(known[i], v)
 				}
 			}
 		}
@@ -93,18 +160,18 @@ func (m *Meter) links(nodes []Node, of []estimate) {
 	fallback := unseen(carry)
 	for i, n := range m.nodes {
 		for to, figure := range []*Interval{in: &nodes[i].In, out: &nodes[i].Out} {
-			r := &rates[i][to]
-			long := r.busy >= longBusy*longest && r.even >= longFlows && r.busy >= shortBusy && r.bytes >= shortBytes
-			if long && m.slack(i, direction(to), rates, carry) <= slackEnds {
-				n.full[to] = r.rate
-			} else if r.now > n.full[to].High {
+			e := &ends[i][to]
+			if m.full(i, direction(to), ends, known, longest) {
+				n.full[to] = e.rate
+				n.full[to].High /= e.even // as if its flows had the link to themselves for all of the time
+			} else if e.rate.Value > n.full[to].High {
 				n.full[to] = Interval{}
 			}
 			switch {
 			case n.full[to].Value > 0:
 				*figure = n.full[to]
-			case planted.On("idle-link-as-slow") && r.seen:
-				*figure = r.rate
+			case planted.On("idle-link-as-slow") && e.rate.Value > 0:
+				*figure = e.rate
 			case carry[i].Value > 0:
 				*figure = Interval{carry[i].Value, carry[i].Low, math.Inf(1)}
 			default:
@@ -115,26 +182,16 @@ func (m *Meter) links(nodes []Node, of []estimate) {
 	}
 }
 
-// slack returns the share of what the other ends of a link's flows can carry that they carried, in the mean over bytes.
-func (m *Meter) slack(i int, to direction, rates [][2]flows, carry []Interval) float64 {
-	sum, all := 0.0, 0.0
-	for j := range m.nodes {
-		bytes := m.nodes[i].links[j].sum
-		if to == in {
-			bytes = m.nodes[j].links[i].sum
-		}
-		if other := &rates[j][out-to]; bytes > 0 && carry[j].Value > 0 {
-			sum, all = sum+bytes*other.now/carry[j].Value, all+bytes
-		}
+// faster returns the larger of two rates.
+func faster(a, b Interval) Interval {
+	if b.Value > a.Value {
+		return b
 	}
-	if all == 0 {
-		return 1
-	}
-	return sum / all
+	return a
 }
 
-// rateUnseen is what a link is expected to carry if no link of the job has carried anything: 1 Gbit/s. It
-// has no bounds.
+// rateUnseen is what a link is expected to carry if no link of the job has carried anything: 1 Gbit/s. It has no
+// bounds.
 const rateUnseen = 125e6
 
 // unseen returns the rate of links of a kind that has carried nothing.
@@ -149,4 +206,12 @@ func unseen(carry []Interval) Interval {
 		return Interval{rateUnseen, 1, math.Inf(1)}
 	}
 	return Interval{least.Value, 1, math.Inf(1)}
+}
+
+// remember keeps what the links have carried in the present shape, before another one follows.
+func (m *Meter) remember() {
+	for i, e := range m.ends() {
+		n := m.nodes[i]
+		n.best = faster(n.best, faster(e[in].rate, e[out].rate))
+	}
 }

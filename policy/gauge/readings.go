@@ -29,9 +29,8 @@ type reading struct {
 	out, in        flow
 }
 
-// flow is bytes on links in one direction, and the time in which the longest of them was busy. even is the part of that
-// time in which links were busy, in the mean over bytes.
-type flow struct{ bytes, busy, even float64 }
+// flow is bytes on links in one direction, and the time in which the longest of them was busy.
+type flow struct{ bytes, busy float64 }
 
 // node is what is known of a node.
 type node struct {
@@ -45,17 +44,19 @@ type node struct {
 	last     tally.Tally
 	base     tally.Tally
 	links    []link // by place of the receiver
+	aged     int    // samples since their sums were halved
 	in       []load // by place of the sender, since the last sample
 	readings [readingsKept]reading
 	first    int
 	n        int
 	full     [2]Interval // rates of its link in each direction while it was full; 0: it was not
+	best     Interval    // the largest rate of its link in former shapes, whatever the direction
 }
 
 // link is what a node has sent to another one.
 type link struct {
 	last, base load
-	sum        float64 // bytes in samples of the present shape
+	sum        flow // of samples in the present shape; the older ones count for less
 }
 
 // load is bytes, and the time in which they waited or were on their way.
@@ -167,11 +168,17 @@ func (n *node) send(d *reading, self int, nodes []*node) {
 			continue
 		}
 		d.out.add(sent)
-		l.sum += float64(sent.bytes)
+		l.sum.bytes, l.sum.busy = l.sum.bytes+float64(sent.bytes), l.sum.busy+sent.busy.Seconds()
 		got := &nodes[to].in[self]
 		got.bytes, got.busy = got.bytes+sent.bytes, got.busy+sent.busy
 	}
-	d.out.done()
+	if n.aged++; n.aged == readingsKept {
+		n.aged = 0
+		for i := range n.links {
+			l := &n.links[i].sum
+			l.bytes, l.busy = l.bytes/2, l.busy/2
+		}
+	}
 }
 
 // receive adds what the node has received to a sample.
@@ -181,18 +188,17 @@ func (n *node) receive(d *reading) {
 			d.in.add(*l)
 		}
 	}
-	d.in.done()
 }
 
 // add adds a link of a node.
 func (f *flow) add(l load) {
-	bytes, busy := float64(l.bytes), l.busy.Seconds()
-	f.bytes, f.busy, f.even = f.bytes+bytes, max(f.busy, busy), f.even+bytes*busy
+	f.bytes, f.busy = f.bytes+float64(l.bytes), max(f.busy, l.busy.Seconds())
 }
 
-// done ends the sum over links.
-func (f *flow) done() {
-	if f.bytes > 0 {
-		f.even /= f.bytes * f.busy
+// rate returns bytes a second, or 0.
+func (f *flow) rate() float64 {
+	if f.busy <= 0 {
+		return 0
 	}
+	return f.bytes / f.busy
 }

@@ -116,5 +116,8 @@ func nearest(list []Traffic, splits int) int {
 
 func abs(n int) int { return max(n, -n) }
 
-// keep keeps what the present shape has shown of traffic, before another one follows.
-func (m *Meter) keep() { m.found.traffic = merge(m.found.traffic, m.volumes()) }
+// keep keeps what the present shape has shown of traffic and links, before another one follows.
+func (m *Meter) keep() {
+	m.found.traffic = merge(m.found.traffic, m.volumes())
+	m.remember()
+}

@@ -4,17 +4,21 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"testing"
 	"time"
 
 	"bellows"
 	"bellows/core/tally"
+	"bellows/internal/require"
 	"bellows/policy/cost"
 	"bellows/policy/gauge"
+	"bellows/policy/shape"
 )
 
 // noise says what else happens to a played job.
 type noise struct {
 	jitter   float64 // of computing, about its median
+	work     float64 // of processor time and bytes, about their median
 	outliers float64 // share of clocks in which a node needs three times as long
 	lane     float64 // share of clocks in which a report is made in the midst
 	late     float64 // share of reports that come a clock late
@@ -22,7 +26,7 @@ type noise struct {
 	event    float64 // share of clocks in which an event begins
 }
 
-var noisy = noise{jitter: 0.03, outliers: 0.02, lane: 0.1, late: 0.03, twice: 0.05, event: 0.02}
+var noisy = noise{jitter: 0.03, work: 0.02, outliers: 0.02, lane: 0.1, late: 0.03, twice: 0.05, event: 0.02}
 
 // world plays a job with true figures, and tells a meter of it.
 type world struct {
@@ -33,8 +37,12 @@ type world struct {
 	now    time.Duration
 	clock  int
 	nodes  map[bellows.NodeID]*played
-	former []gauge.Report // that come again
-	after  []gauge.Report // that come late
+	former []gauge.Report             // that come again
+	after  []gauge.Report             // that come late
+	again  float64                    // share of reports that come again at once, with those before
+	last   float64                    // seconds of the last clock
+	slow   map[bellows.NodeID]float64 // how many times as long a node computes
+	took   []float64                  // seconds of clocks without an event
 }
 
 // played is the counters of a node.
@@ -73,6 +81,9 @@ func (w *world) base() *gauge.Figures {
 	}
 	return &f
 }
+
+// about returns an amount with noise.
+func (w *world) about(v float64) float64 { return v * math.Exp(w.noise.work*w.rng.NormFloat64()) }
 
 // flow is what one node sends another one in a clock.
 type flow struct{ pull, push float64 }
@@ -130,6 +141,7 @@ func (w *world) carry() {
 				l = &[2]float64{}
 				from.links[f.Nodes[j].ID] = l
 			}
+			v.pull, v.push = w.about(v.pull), w.about(v.push)
 			l[0] += v.pull + v.push
 			if v.pull > 0 {
 				l[1] += max(pullOut[i]/f.Nodes[i].Out.Value, pullIn[j]/f.Nodes[j].In.Value)
@@ -167,6 +179,9 @@ func (w *world) play(slow float64) {
 		n := &f.Nodes[groups[i].Node]
 		p := &parts[i]
 		shake := slow * math.Exp(w.noise.jitter*w.rng.NormFloat64())
+		if by := w.slow[n.ID]; by > 0 {
+			shake *= by
+		}
 		if w.rng.Float64() < w.noise.outliers {
 			shake *= 3
 		}
@@ -182,6 +197,7 @@ func (w *world) play(slow float64) {
 		}
 	}
 	took += f.Clocks.Latency.Value
+	w.last = took
 	w.carry()
 	w.clock++
 	for i, t := range times {
@@ -194,13 +210,13 @@ func (w *world) play(slow float64) {
 			half := w.rng.Float64() < w.noise.lane
 			if half {
 				node.spent[tally.Compute] += wall / 2
-				node.cpu += wall / 2 * p.own
+				node.cpu += w.about(wall / 2 * p.own)
 				w.report(n.ID, true)
 				wall /= 2
 			}
 			node.items += items
 			node.spent[tally.Compute] += wall
-			node.cpu += wall * p.own
+			node.cpu += w.about(wall * p.own)
 			slots := float64(n.Slots)
 			for phase, d := range map[tally.Phase]float64{
 				tally.PullWait: p.pull, tally.PushWait: p.push, tally.CommitWait: p.apply,
@@ -260,9 +276,22 @@ func (w *world) report(id bellows.NodeID, midst bool) {
 		return
 	}
 	w.meter.Report(&copied)
+	if w.again > 0 && w.rng.Float64() < w.again {
+		for i := len(w.former) - 1; i >= max(0, len(w.former)-9); i-- {
+			w.meter.Report(&w.former[i])
+		}
+		w.former = append(w.former, copied)
+	}
 	if len(w.former) > 0 && w.rng.Float64() < w.noise.twice {
 		i := w.rng.IntN(len(w.former))
 		w.meter.Report(&w.former[i])
+	}
+}
+
+// warm plays the clocks that do not count.
+func (w *world) warm() {
+	for range 3 {
+		w.play(4)
 	}
 }
 
@@ -271,6 +300,7 @@ func (w *world) run(clocks int) {
 	for clocks > 0 {
 		if w.rng.Float64() >= w.noise.event {
 			w.play(1)
+			w.took = append(w.took, w.last)
 			clocks--
 			continue
 		}
@@ -297,4 +327,22 @@ func (w *world) run(clocks int) {
 func quantile(values []float64, share float64) float64 {
 	slices.Sort(values)
 	return values[int(share*float64(len(values)-1))]
+}
+
+// deal deals the parts of a job evenly to so many workers, and to servers.
+func deal(t *testing.T, f *gauge.Figures, workers int) shape.Shape {
+	t.Helper()
+	var nodes []shape.Node
+	for i := range f.Nodes {
+		n := shape.Node{ID: f.Nodes[i].ID}
+		if i < workers {
+			n.Slots = f.Nodes[i].Slots
+		} else {
+			n.Lanes = f.Nodes[i].Lanes
+		}
+		nodes = append(nodes, n)
+	}
+	d, err := shape.Deal(shape.Snapshot{Job: f.Job(), Shape: f.Shape()}, nodes)
+	require.NoError(t, err)
+	return d.Shape
 }

@@ -1,0 +1,383 @@
+package gauge_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"bellows"
+	"bellows/internal/require"
+	"bellows/policy/cost"
+	"bellows/policy/gauge"
+	"bellows/policy/gauge/gaugetest"
+)
+
+// quietTruth returns true figures of a job on machines that are alike, two workers and two servers.
+func quietTruth() *gauge.Figures {
+	f := gaugetest.Uniform(gaugetest.Size{Nodes: 4, Splits: 8, Partitions: 8})
+	for i := range f.Traffic {
+		t := &f.Traffic[i]
+		t.Pulled, t.Pushed, t.Rows = gauge.Exactly(4e6), gauge.Exactly(2e6), gauge.Exactly(1000)
+	}
+	for i := range f.Nodes {
+		f.Nodes[i].Others = gauge.Exactly(0.3)
+	}
+	f.Hidden = gauge.Hidden{Pulled: gauge.Exactly(0.2), Pushed: gauge.Exactly(0.5), Applied: gauge.Exactly(0.5)}
+	f.Clocks.Latency = gauge.Exactly(0.02)
+	return f
+}
+
+// quiet plays a job without noise.
+func quiet(truth *gauge.Figures) *world { return newWorld(rand.New(rand.NewPCG(1, 1)), truth, noise{}) }
+
+// close reports whether a value is within a hundredth of another one.
+func close(v, want float64) bool { return math.Abs(v-want) <= 0.01*math.Abs(want)+1e-9 }
+
+// figures returns the figures of a played job.
+func (w *world) figures(t *testing.T) *gauge.Figures {
+	t.Helper()
+	f, err := w.meter.Figures(*w.base())
+	require.NoError(t, err)
+	return f
+}
+
+// seconds returns the true seconds of a clock.
+func (w *world) seconds() float64 {
+	m, s := cost.New(w.truth), w.truth.Shape()
+	return m.Seconds(m.Loads(&s)) / float64(w.truth.Clocks.Epoch)
+}
+
+// TestMeterLeavesOutEvents: clocks with an event count neither for times nor for figures of nodes, whatever happens in
+// them, and the clock in which an event ends is one of them.
+func TestMeterLeavesOutEvents(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		event gauge.Event
+		slow  float64
+	}{"move": {gauge.Move, 2}, "cut": {gauge.Cut, 1.7}, "help": {gauge.Help, 0.5}} {
+		w := quiet(quietTruth())
+		w.warm()
+		w.run(10)
+		w.meter.Begin(c.event)
+		for range 40 {
+			w.play(c.slow)
+		}
+		w.meter.Begin(gauge.Cut)
+		w.meter.End(c.event)
+		w.play(c.slow)
+		w.meter.End(gauge.Cut)
+		w.play(c.slow)
+		w.run(15)
+		epoch, clocks := w.meter.Epoch(1)
+		if clocks != 25 || !close(epoch.Value, w.seconds()) {
+			t.Errorf("%s: a clock takes %+v by %d clocks, want %g", name, epoch, clocks, w.seconds())
+		}
+		f := w.figures(t)
+		if f.Clocks.Measured != 25 || f.Clocks.Passed != 3+67 || !close(f.Nodes[0].Item.Value, 1e-5) {
+			t.Errorf("%s: %+v, %+v", name, f.Clocks, f.Nodes[0].Item)
+		}
+	}
+}
+
+// TestMeterAsksForClocks: the first clocks do not count, and an error says how many clocks are missing.
+func TestMeterAsksForClocks(t *testing.T) {
+	t.Parallel()
+	w := quiet(quietTruth())
+	for played := range gauge.ClocksLeast + 3 {
+		_, err := w.meter.Figures(*w.base())
+		measured := max(0, played-3)
+		const few = "%d clocks were measured, which is too few; it takes %d clocks more"
+		if want := fmt.Sprintf(few, measured, 20-measured); err == nil || err.Error() != want {
+			t.Fatalf("after %d clocks: %v, want %s", played, err, want)
+		}
+		w.play(1)
+	}
+	if f := w.figures(t); f.Clocks.Measured != gauge.ClocksLeast {
+		t.Errorf("%+v", f.Clocks)
+	}
+}
+
+// TestMeterKeepsProcessorApart: time in which tasks wait is not computing, and the share of the processor that others
+// take is not the node's own time.
+func TestMeterKeepsProcessorApart(t *testing.T) {
+	t.Parallel()
+	truth := quietTruth()
+	truth.Nodes[1].Item, truth.Nodes[1].Others = gauge.Exactly(2e-5), gauge.Exactly(0.6)
+	w := quiet(truth)
+	w.warm()
+	w.run(30)
+	f := w.figures(t)
+	for i := range 2 {
+		got, want := &f.Nodes[i], &truth.Nodes[i]
+		if !close(got.Item.Value, want.Item.Value) || !close(got.Others.Value, want.Others.Value) {
+			t.Errorf("node %d: %+v and %+v, want %+v and %+v", i, got.Item, got.Others, want.Item, want.Others)
+		}
+	}
+	if got := &f.Nodes[2]; !close(got.Row.Value, truth.Nodes[2].Row.Value) || !close(got.Others.Value, 0.3) {
+		t.Errorf("a server: %+v and %+v", got.Row, got.Others)
+	}
+	if got := &f.Nodes[3].Item; !close(got.Value, 1.5e-5) || got.Low > 1e-5 || got.High < 2e-5 {
+		t.Errorf("a server may work as fast as any worker: %+v", got)
+	}
+}
+
+// TestMeterBoundsLinks: the slow link of a node is found, an idle link is only known to be no slower than what it
+// carried, and then it is taken to carry what links of its kind do.
+func TestMeterBoundsLinks(t *testing.T) {
+	t.Parallel()
+	truth := quietTruth()
+	for i := range truth.Splits {
+		truth.Splits[i].Node = bellows.NodeID([]int{0, 0, 0, 0, 0, 0, 1, 2}[i])
+	}
+	truth.Nodes[2].Works = true
+	truth.Nodes[3].In, truth.Nodes[3].Out = gauge.Exactly(2e7), gauge.Exactly(2e7)
+	w := quiet(truth)
+	w.warm()
+	w.run(30)
+	f := w.figures(t)
+	for _, v := range []gauge.Interval{f.Nodes[3].In, f.Nodes[3].Out} {
+		if v.Low > 2e7 || v.High < 2e7 || v.High > 3e7 || math.Abs(v.Value/2e7-1) > 0.1 {
+			t.Errorf("the slow link has %+v", v)
+		}
+	}
+	for i := range 3 {
+		for _, v := range []gauge.Interval{f.Nodes[i].In, f.Nodes[i].Out} {
+			if !math.IsInf(v.High, 1) || v.Low > 1e8*1.01 || v.Value < 3e7 {
+				t.Errorf("the link of node %d has %+v", i, v)
+			}
+		}
+	}
+}
+
+// TestMeterTakesIdleLinkForFast: few bytes that take a while say nothing about a link.
+func TestMeterTakesIdleLinkForFast(t *testing.T) {
+	t.Parallel()
+	truth := quietTruth()
+	for i := range truth.Traffic {
+		truth.Traffic[i].Pulled, truth.Traffic[i].Pushed = gauge.Exactly(1000), gauge.Exactly(1000)
+	}
+	for i := range truth.Nodes { // latency
+		truth.Nodes[i].In, truth.Nodes[i].Out = gauge.Exactly(2e6), gauge.Exactly(1e6*float64(1+i))
+	}
+	w := quiet(truth)
+	w.warm()
+	w.run(30)
+	f := w.figures(t)
+	for i := range f.Nodes {
+		for _, v := range []gauge.Interval{f.Nodes[i].In, f.Nodes[i].Out} {
+			if !math.IsInf(v.High, 1) || v.Value < 1e6 {
+				t.Errorf("the link of node %d has %+v", i, v)
+			}
+		}
+	}
+}
+
+// TestMeterIgnoresOldReports: reports that come again, or after later ones, change nothing.
+func TestMeterIgnoresOldReports(t *testing.T) {
+	t.Parallel()
+	var want *gauge.Figures
+	for _, again := range []float64{0, 1} {
+		w := quiet(quietTruth())
+		w.again = again
+		w.warm()
+		w.run(40)
+		if again > 0 && len(w.former) < 40 {
+			t.Fatal("no report comes again")
+		}
+		f := w.figures(t)
+		if want == nil {
+			want = f
+		}
+		if !reflect.DeepEqual(f, want) {
+			t.Errorf("old reports change\n%+v to\n%+v", want, f)
+		}
+	}
+}
+
+// TestMeterPassesOverStraggler: a node that is slow for fewer than 20 clocks changes no figure. One that is slow for
+// longer has other figures.
+func TestMeterPassesOverStraggler(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		before, clocks, after int
+		want                  float64
+	}{{20, 19, 0, 1e-5}, {20, 10, 20, 1e-5}, {8, 17, 0, 1e-5}, {0, 15, 10, 1e-5}, {20, 60, 0, 4e-5}} {
+		w := quiet(quietTruth())
+		w.warm()
+		w.run(c.before)
+		item := w.truth.Nodes[1].Item
+		w.truth.Nodes[1].Item = gauge.Exactly(4e-5)
+		w.run(c.clocks)
+		slow := w.seconds()
+		w.truth.Nodes[1].Item = item
+		w.run(c.after)
+		want := w.seconds()
+		if c.want != 1e-5 {
+			want = slow
+		}
+		f := w.figures(t)
+		epoch, _ := w.meter.Epoch(1)
+		if got := f.Nodes[1].Item; !close(got.Value, c.want) || got.High > 1.1*c.want || !close(epoch.Value, want) {
+			t.Errorf("%+v: %+v, a clock takes %+v, want %g", c, got, epoch, want)
+		}
+	}
+}
+
+// TestMeterVoidsAfterRollback: a clock with a number that was there before voids what was measured of it and later.
+func TestMeterVoidsAfterRollback(t *testing.T) {
+	t.Parallel()
+	w := quiet(quietTruth())
+	w.warm()
+	w.run(25)
+	slow := w.truth.Nodes[0].Item
+	for i := range 2 {
+		w.truth.Nodes[i].Item = gauge.Exactly(3e-5)
+	}
+	w.run(35)
+	if epoch, clocks := w.meter.Epoch(1); clocks != 60 || !close(epoch.Value, w.seconds()) {
+		t.Fatalf("before the rollback %+v by %d clocks", epoch, clocks)
+	}
+	w.meter.Begin(gauge.Rollback)
+	w.clock = 3 + 25 - 1 // the last one before figures changed
+	for i := range 2 {
+		w.truth.Nodes[i].Item = slow
+	}
+	w.play(9)
+	w.meter.End(gauge.Rollback)
+	w.play(1)
+	epoch, clocks := w.meter.Epoch(1)
+	if f := w.figures(t); clocks != 25 || !close(epoch.Value, w.seconds()) || !close(f.Nodes[0].Item.Value, 1e-5) ||
+		f.Clocks.Measured != 25 || f.Clocks.Passed != 30 {
+		t.Errorf("%+v by %d clocks, %+v, item %+v", epoch, clocks, f.Clocks, f.Nodes[0].Item)
+	}
+}
+
+// TestMeterKeepsFiguresOfMachines: after a change of shape times of clocks begin anew, figures of machines and traffic
+// do not, and the change has its cost.
+func TestMeterKeepsFiguresOfMachines(t *testing.T) {
+	t.Parallel()
+	w := quiet(quietTruth())
+	w.warm()
+	w.run(25)
+	before := w.figures(t)
+	clock := w.seconds()
+	start := w.now
+	w.meter.Begin(gauge.Move)
+	w.play(2)
+	w.play(3)
+	for i := range w.truth.Splits {
+		w.truth.Splits[i].Node = bellows.NodeID(i % 3)
+	}
+	w.truth.Nodes[2].Works = true
+	w.meter.Shape(w.base())
+	w.meter.Reshaped(gauge.Change{Bytes: 1000, Steps: 4})
+	w.meter.End(gauge.Move)
+	w.play(1)
+	lost := (w.now - start).Seconds() - 3*clock
+	w.run(5)
+	if epoch, clocks := w.meter.Epoch(1); clocks != 5 || !close(epoch.Value, w.seconds()) {
+		t.Errorf("%+v by %d clocks", epoch, clocks)
+	}
+	f := w.figures(t)
+	if f.Clocks.Measured != 30 || f.Hidden != before.Hidden || f.Nodes[0].Item != before.Nodes[0].Item {
+		t.Errorf("%+v\n%+v", f.Clocks, f.Hidden)
+	}
+	if f.Moved == nil || !close(f.Moved.Step.High*4, lost) || !close(f.Moved.Byte.High*1000, lost) ||
+		!close(f.Moved.Step.Value*4+f.Moved.Byte.Value*1000, lost) {
+		t.Errorf("%+v, want %g s", f.Moved, lost)
+	}
+	w.run(20)
+	f = w.figures(t)
+	if len(f.Traffic) != 3 || f.Traffic[0].Splits != 2 || f.Traffic[1].Splits != 3 || f.Traffic[2].Splits != 4 {
+		t.Fatalf("%+v", f.Traffic)
+	}
+	for _, p := range f.Traffic {
+		if !close(p.Pulled.Value, 4e6) || !close(p.Pushed.Value, 2e6) || !close(p.Rows.Value, 1000) {
+			t.Errorf("%+v", p)
+		}
+	}
+}
+
+// TestMeterPredictsOtherShapes: figures that were measured in one shape predict others as the true ones do.
+func TestMeterPredictsOtherShapes(t *testing.T) {
+	t.Parallel()
+	var errors []float64
+	for seed := range uint64(40) {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		truth := randomTruth(rng)
+		for i := range truth.Nodes { // one kind
+			n := truth.Nodes[0]
+			n.ID, n.Works, n.Serves = truth.Nodes[i].ID, truth.Nodes[i].Works, truth.Nodes[i].Serves
+			truth.Nodes[i] = n
+		}
+		w := newWorld(rng, truth, noisy)
+		w.warm()
+		w.run(80)
+		f := w.figures(t)
+		for workers := 1; workers < len(f.Nodes); workers++ {
+			s := deal(t, truth, workers)
+			is, was := cost.New(f), cost.New(truth)
+			got, want := is.Seconds(is.Loads(&s)), was.Seconds(was.Loads(&s))
+			errors = append(errors, math.Abs(got/want-1))
+		}
+	}
+	t.Logf("error %.3f, nine tenths %.3f, all %.3f", quantile(errors, 0.5), quantile(errors, 0.9), quantile(errors, 1))
+	if quantile(errors, 0.5) > 0.05 || quantile(errors, 0.9) > 0.2 {
+		t.Errorf("errors of %v", errors)
+	}
+}
+
+// TestMeterOfOneNode: a node that holds all partitions shows no traffic. Then the whole model is the most of it.
+func TestMeterOfOneNode(t *testing.T) {
+	t.Parallel()
+	truth := gaugetest.Uniform(gaugetest.Size{Nodes: 1, Splits: 4, Partitions: 4})
+	w := quiet(truth)
+	w.warm()
+	w.run(25)
+	f := w.figures(t)
+	if p := f.Traffic; len(p) != 1 || p[0].Pulled != (gauge.Interval{Value: 4 << 16, High: 4 << 16}) {
+		t.Errorf("%+v", p)
+	}
+	for i := range truth.Partitions {
+		near := i
+		truth.Partitions[i].Near = &near
+	}
+	w = quiet(truth)
+	w.warm()
+	w.run(25)
+	f = w.figures(t)
+	if p := f.Traffic; len(p) != 1 || p[0].Pulled != (gauge.Interval{}) || p[0].Pushed != (gauge.Interval{}) {
+		t.Errorf("%+v", p)
+	}
+	if epoch, _ := w.meter.Epoch(f.Clocks.Epoch); !close(epoch.Value, w.seconds()*10) {
+		t.Errorf("%+v", epoch)
+	}
+}
+
+// TestMeterAllocatesNothing: steps between changes of shape allocate nothing.
+func TestMeterAllocatesNothing(t *testing.T) {
+	w := quiet(quietTruth())
+	w.warm()
+	w.run(80)
+	reports := map[bellows.NodeID]*gauge.Report{}
+	for id, n := range w.nodes {
+		r := n.report
+		reports[id] = &r
+	}
+	per := testing.AllocsPerRun(200, func() {
+		for _, r := range reports {
+			r.Millis++
+			r.Tally.Work.Items += 100
+			r.Tally.Spent[0] += 1000
+			w.meter.Report(r)
+		}
+		w.clock++
+		w.now += 1e6
+		w.meter.Clock(w.now, w.clock)
+	})
+	if per != 0 {
+		t.Errorf("a clock allocates %g times", per)
+	}
+}
