@@ -101,9 +101,9 @@ func (n *node) rate(e *end, to direction, shape int) {
 	e.rate, e.busy, e.bytes = rate, value(busy), value(bytes)
 }
 
-// Limits of what shows that a link was full. A flow is slowed by one of its two ends, and neither sees which. It is this
-// one if all of its flows are under way for as long as any of the job. They are also slower than other flows at their
-// other ends, or these ends have carried more in another shape.
+// Limits of what shows that a link was full. A flow is slowed by one of its two ends, and neither sees which. It is
+// this one if all of its flows are under way for as long as any of the job. They are also slower than other flows at
+// their other ends, or these ends have carried more in another shape.
 const (
 	longBusy   = 0.5     // of the time that the busiest link of the job is busy in a clock, at least
 	longFlows  = 0.75    // of its busy time in which its flows are under way: those of a full link share it
