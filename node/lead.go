@@ -254,7 +254,6 @@ func (l *lead) run() (*Result, error) {
 	if l.opt.Commands != nil {
 		l.opt.Commands.lead.Store(l)
 	}
-	l.measureSpare(l.millis())
 	l.awaitTasks()
 	l.enqueue(&start{})
 	ticker := time.NewTicker(tickEvery)
@@ -288,7 +287,7 @@ func (l *lead) run() (*Result, error) {
 // tick sends the time to this node's actors. Other goroutines run them: the timer's goroutine never waits.
 func (l *lead) tick() {
 	now := l.millis()
-	l.measureSpare(now)
+	l.spare.Measure(now)
 	if l.runner != nil {
 		l.runner.Tick(now)
 	}

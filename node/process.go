@@ -64,9 +64,7 @@ type process struct {
 	began   time.Time
 	serving atomic.Int64 // nanoseconds of the lanes' steps
 	rows    atomic.Int64 // that the lanes have written
-	spare   atomic.Int64 // bytes of memory that the process may still use; 0: unknown
-
-	spareDue int64 // when it is measured again, as of millis; of the timer's goroutine
+	spare   memory.Spare // measured by the timer's goroutine, since others wait for those that report
 }
 
 // validateJob refuses what no cluster could run. It is called before anything is made, so that the error names the
@@ -100,6 +98,7 @@ func assemble(job *train.Job, c Cluster, m *fabric.Mesh, opt Options) (*process,
 	}
 	p := &process{job: job, opt: opt, cluster: c, mesh: m, closed: make(chan error, 1), began: time.Now(), keySeed: rand.Uint64()}
 	p.agree()
+	p.spare.Measure(0)
 	if m != nil && opt.Alone {
 		fabric.Places(c.SelfMember().Slots)
 		fabric.ShortenSlices()

@@ -106,7 +106,6 @@ const noticeMost = 1<<31 - 1
 // run keeps the node's time until it is let go. A turn ends with what the shell has to send, before the next thing is waited
 // for, and so with its last words before it returns.
 func (s *member) run(ctx context.Context) error {
-	s.measureSpare(s.millis())
 	s.fx.Send(wire.ClientAt(s.cluster.Self), wire.ControllerAt(), s.report()) // identifies the node
 	s.awaitTasks()
 	ticker := time.NewTicker(tickEvery)
@@ -159,7 +158,7 @@ func (s *member) effects() heartbeat.Effects {
 // tick sends the time to this node's actors. Other goroutines run them: the timer's goroutine never waits.
 func (s *member) tick() {
 	now := s.millis()
-	s.measureSpare(now)
+	s.spare.Measure(now)
 	s.fx.Send(wire.ClientAt(s.cluster.Self), wire.ControllerAt(), s.report())
 	if s.runner != nil {
 		s.runner.Tick(now)

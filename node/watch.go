@@ -11,7 +11,6 @@ import (
 	"bellows/api"
 	"bellows/core/tally"
 	"bellows/link/wire"
-	"bellows/node/memory"
 )
 
 // Watch shows a job that Train or Lead runs to other goroutines. The zero Watch is ready for one job.
@@ -72,22 +71,10 @@ func (p *process) fill(m *wire.Report) {
 	}
 	w := &m.Tally.Work
 	w.Serving, w.Rows, w.Processor = time.Duration(p.serving.Load()), p.rows.Load(), processorTime()
-	m.Spare = p.spare.Load()
+	m.Spare = p.spare.Bytes()
 	if p.mesh != nil {
 		p.mesh.Traffic(&m.Tally.Sent, &m.Tally.Received)
 		m.Links = p.mesh.Links(nil)
-	}
-}
-
-// spareEvery is how many milliseconds a measurement of memory holds. It reads several files, under no lock and on the
-// timer's goroutine: reports are also made by goroutines that others wait for.
-const spareEvery = 5000
-
-// measureSpare measures the memory that the process may still use, if the last measurement is old.
-func (p *process) measureSpare(now int64) {
-	if now >= p.spareDue {
-		p.spareDue = now + spareEvery
-		p.spare.Store(memory.Spare())
 	}
 }
 

@@ -275,17 +275,6 @@ type Limit struct {
 	Bound string // "this machine", "its control group"
 }
 
-// Spare returns how many bytes of memory this process may still use (Available); 0: unknown. It reads files of the
-// system, and collects no garbage.
-func Spare() int64 { return Available(readFile).spare() }
-
-func (l Limit) spare() int64 {
-	if l.Bytes >= math.MaxInt64 {
-		return 0
-	}
-	return max(1, int64(l.Bytes)) // nothing is left, and that is known
-}
-
 // Available finds how much more memory this process can have: of the machine, and of its control group, where pages that only
 // cache files are given back.
 func Available(file func(path string) (string, error)) Limit {

@@ -133,11 +133,19 @@ func TestSpareIsWhatTheTightestLimitLeaves(t *testing.T) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	spare := Spare()
+	var s Spare
+	s.Measure(7)
 	if runtime.ReadMemStats(&after); after.NumForcedGC != before.NumForcedGC {
 		t.Error("measuring has collected garbage")
 	}
-	if runtime.GOOS == "linux" && spare <= 0 {
+	if runtime.GOOS == "linux" && s.Bytes() <= 0 {
 		t.Error("nothing is known")
+	}
+	s.bytes.Store(-1)
+	if s.Measure(7 + spareEvery - 1); s.Bytes() != -1 {
+		t.Error("it is measured again at once")
+	}
+	if s.Measure(7 + spareEvery); s.Bytes() == -1 {
+		t.Error("it is not measured again")
 	}
 }

@@ -98,6 +98,7 @@ func (f *frame) unpack(j *wire.Joiner) (e wire.Envelope, err error) {
 func (w *world) transmit(f *frame) {
 	f.from.sent.Count(f.class(), f.len())
 	if f.from.machine == f.to.machine {
+		w.links.Flow(f.from.id, f.to.id).Post(w.agenda.Time(), f.len())
 		w.agenda.After(int64(w.cfg.Site.LocalLatency), event{what: frameIn, frame: f})
 		return
 	}

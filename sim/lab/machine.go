@@ -58,7 +58,9 @@ func (w *world) begins(m *machine, j *job) {
 // machineTicks ends the jobs of a machine that are done.
 func (w *world) machineTicks(m *machine, stamp uint32) {
 	for _, j := range m.Tick(w.agenda.Time(), stamp) {
-		if o := j.Owner; o.coroutine != nil {
+		o := j.Owner
+		o.node.processor += j.Used()
+		if o.coroutine != nil {
 			o.node.computed(o.coroutine)
 		} else {
 			o.node.served()

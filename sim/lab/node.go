@@ -50,6 +50,9 @@ type node struct {
 
 	newcomers *join.Newcomers // who else is let in
 
+	processor float64 // nanoseconds of cores that its finished jobs have had
+	lanework  lanework
+
 	sent, received tally.Traffic
 	heard          []uint64   // by node: bytes that have come
 	local          tally.Flow // messages, and the bytes of deltas in them
@@ -202,6 +205,7 @@ func (n *node) arrives(f *frame) {
 // served continues when the node has handled a batch.
 func (n *node) served() {
 	n.serving = false
+	n.lanework.end(n.w.agenda.Time())
 	n.finishService()
 	n.settle()
 }
@@ -222,7 +226,7 @@ func (n *node) settle() {
 // serveNext begins the node's next piece of service: sending comes first. It reports whether it is done already.
 func (n *node) serveNext() bool {
 	c := &n.w.cfg.Costs
-	n.service.Rest = 0
+	n.service.Rest, n.lanework.cost = 0, 0
 	switch {
 	case n.serving:
 		return false
@@ -239,7 +243,11 @@ func (n *node) serveNext() bool {
 		n.waking = 0
 		n.taking, n.inbox = n.inbox, n.taking[:0]
 		for i := range n.taking {
-			n.service.Rest += n.taking[i].cost(c)
+			cost := n.taking[i].cost(c)
+			n.service.Rest += cost
+			if n.taking[i].receiver().Role == wire.Lane {
+				n.lanework.cost += cost
+			}
 		}
 	default:
 		return false
@@ -249,6 +257,7 @@ func (n *node) serveNext() bool {
 		return true
 	}
 	n.serving = true
+	n.lanework.begin(n.w.agenda.Time(), n.service.Rest)
 	n.w.begins(n.machine, &n.service)
 	return false
 }

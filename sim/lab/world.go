@@ -246,6 +246,7 @@ func (w *world) happenNext(e *event) {
 	case linkEvent:
 		w.links.Happen(e.link)
 	case frameIn:
+		w.links.Flow(e.frame.from.id, e.frame.to.id).Arrive(w.agenda.Time(), e.frame.len(), 0)
 		e.frame.to.arrives(e.frame)
 	case nodeWakes:
 		e.node.awake()

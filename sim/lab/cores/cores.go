@@ -30,9 +30,11 @@ type Job[O any] struct {
 	Rest  float64 // nanoseconds of a core of speed 1
 	Woken bool    // it handles messages
 
-	rate float64 // how much of Rest passes in a nanosecond
-	runs bool
-	ends int64 // of its slice
+	used  float64 // nanoseconds of a core that it has had
+	share float64 // of a core, now
+	rate  float64 // how much of Rest passes in a nanosecond
+	runs  bool
+	ends  int64 // of its slice
 }
 
 // Done is a job that has so little left, in nanoseconds.
@@ -62,7 +64,7 @@ func (m *Machine[O]) Full() bool { return len(m.jobs) >= m.cfg.Count }
 // Begin adds a job.
 func (m *Machine[O]) Begin(now int64, j *Job[O]) {
 	m.advance(now)
-	j.runs = false
+	j.runs, j.used, j.share = false, 0, 0
 	m.jobs = append(m.jobs, j)
 	if m.cfg.Slice > 0 && j.Woken && len(m.jobs) > m.cfg.Count {
 		m.preempt(now)
@@ -116,6 +118,19 @@ func (m *Machine[O]) Tick(now int64, stamp uint32) []*Job[O] {
 	return m.over
 }
 
+// Used returns how many nanoseconds of cores a job has had that is done.
+func (j *Job[O]) Used() float64 { return j.used }
+
+// Used returns how many nanoseconds of cores the jobs of some owners have had since they began, those aside that are done.
+func (m *Machine[O]) Used(now int64, of func(O) bool) (sum float64) {
+	for _, j := range m.jobs {
+		if of(j.Owner) {
+			sum += j.used + float64(now-m.since)*j.share
+		}
+	}
+	return sum
+}
+
 // turn ends slices: a job queues again when its slice is over and another waits.
 func (m *Machine[O]) turn(now int64) {
 	if m.cfg.Slice == 0 {
@@ -140,6 +155,7 @@ func (m *Machine[O]) advance(now int64) {
 	if passed := float64(now - m.since); passed > 0 {
 		for _, j := range m.jobs {
 			j.Rest -= passed * j.rate
+			j.used += passed * j.share
 		}
 	}
 	m.since = now
@@ -155,7 +171,7 @@ func (m *Machine[O]) reschedule(now int64) {
 	if m.cfg.Slice > 0 {
 		running = m.jobs[:min(m.cfg.Count, len(m.jobs))]
 		for _, j := range m.jobs[len(running):] {
-			j.rate = 0
+			j.rate, j.share = 0, 0
 		}
 	}
 	next := int64(math.MaxInt64)
@@ -165,9 +181,9 @@ func (m *Machine[O]) reschedule(now int64) {
 		free *= 1 - min(max(share, 0), loadMost)
 		next = max(1, left)
 	}
-	rate := min(1, free/float64(len(running))) * m.cfg.Speed
+	share := min(1, free/float64(len(running)))
 	for _, j := range running {
-		j.rate = rate
+		j.share, j.rate = share, share*m.cfg.Speed
 		if m.cfg.Slow != nil {
 			slower, left := m.cfg.Slow(j.Owner)
 			j.rate /= max(slower, slowerLeast)

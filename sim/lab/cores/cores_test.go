@@ -149,3 +149,38 @@ func TestRemoveFreesCore(t *testing.T) {
 		t.Error("a job that was removed is done, or has its core still")
 	}
 }
+
+// TestUsedIsWhatCoresGave counts the time of cores, not that of waiting: of jobs that share, that are slow, that wait for a
+// slice, and on a machine with other work.
+func TestUsedIsWhatCoresGave(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		slice int64
+		setup func(*Config[string])
+		want  map[string]float64 // after 30
+	}{
+		"shared": {0, func(*Config[string]) {}, map[string]float64{"a": 15, "b": 15}},
+		"slices": {20, func(*Config[string]) {}, map[string]float64{"a": 20, "b": 10}},
+		"slow":   {0, func(c *Config[string]) { c.Slow = func(string) (float64, int64) { return 3, math.MaxInt64 } }, map[string]float64{"a": 15, "b": 15}},
+		"fast":   {0, func(c *Config[string]) { c.Speed = 2 }, map[string]float64{"a": 15, "b": 15}},
+		"load":   {0, func(c *Config[string]) { c.Load = func() (float64, int64) { return 0.5, math.MaxInt64 } }, map[string]float64{"a": 7.5, "b": 7.5}},
+	} {
+		b := newBench(1, c.slice)
+		c.setup(&b.cfg)
+		b.add("a", 100, false)
+		b.add("b", 100, false)
+		b.until(30)
+		for owner, want := range c.want {
+			if got := b.Used(30, func(o string) bool { return o == owner }); got != want {
+				t.Errorf("%s: %s has had %v of a core, not %v", name, owner, got, want)
+			}
+		}
+	}
+	b := newBench(1, 0)
+	b.add("done", 40, false)
+	at, _ := b.agenda.Soonest()
+	stamp, _ := b.agenda.Next()
+	if over := b.Tick(at, stamp); len(over) != 1 || over[0].Used() != 40 || b.Used(99, func(string) bool { return true }) != 0 {
+		t.Errorf("%d jobs are done", len(over))
+	}
+}

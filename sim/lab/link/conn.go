@@ -29,6 +29,8 @@ type Conn[F Frame] struct {
 	began    int64 // when current began to leave
 	whole    int   // its bytes
 	scratch  []wire.Envelope
+	flow     *Flow
+	held     int // bytes that wait
 }
 
 // posted tells messages apart that wait on a connection. One may go to several actors of a node.
@@ -179,6 +181,9 @@ func (c *Conn[F]) measure(now int64) {
 }
 
 // drop forgets all that waits.
-func (c *Conn[F]) drop() {
-	*c = Conn[F]{up: c.up, down: c.down, budgets: c.budgets, waits: c.waits, under: c.under}
+func (c *Conn[F]) drop(now int64) {
+	if c.held > 0 {
+		c.flow.drop(now, c.held)
+	}
+	*c = Conn[F]{up: c.up, down: c.down, budgets: c.budgets, waits: c.waits, under: c.under, flow: c.flow}
 }

@@ -99,6 +99,7 @@ type Net[F Frame] struct {
 	nodes    []*Budget
 	machines []int // by node
 	conns    map[ends]*Conn[F]
+	flows    map[[2]bellows.NodeID]*Flow // from, to
 }
 
 // ends are the two nodes of a connection.
@@ -113,7 +114,8 @@ func New[F Frame](cfg Config, now func() int64, schedule func(delay int64, e Eve
 		cfg.Window = DefaultWindow
 	}
 	cfg.Pairs = slices.Clone(cfg.Pairs)
-	n := &Net[F]{cfg: cfg, now: now, schedule: schedule, arrives: arrives, conns: map[ends]*Conn[F]{}}
+	n := &Net[F]{cfg: cfg, now: now, schedule: schedule, arrives: arrives, conns: map[ends]*Conn[F]{},
+		flows: map[[2]bellows.NodeID]*Flow{}}
 	for _, p := range cfg.Ports {
 		n.ports = append(n.ports, &port[F]{Port: p})
 	}
@@ -138,22 +140,35 @@ func (n *Net[F]) Conn(from, to bellows.NodeID, data bool) *Conn[F] {
 			}
 		}
 		c.budgets = slices.DeleteFunc(c.budgets, func(b *Budget) bool { return b.Rate == 0 })
+		c.flow = n.Flow(from, to)
 		n.conns[k] = c
 	}
 	return c
 }
 
+// Flow returns what one node has sent to another, over all its connections. Nodes of one machine have no link: the
+// caller carries their frames, and tells the flow.
+func (n *Net[F]) Flow(from, to bellows.NodeID) *Flow {
+	k := [2]bellows.NodeID{from, to}
+	if n.flows[k] == nil {
+		n.flows[k] = &Flow{}
+	}
+	return n.flows[k]
+}
+
 // Send gives a frame to its connection.
 func (n *Net[F]) Send(c *Conn[F], f F) {
+	now, bytes := n.now(), 0
+	for _, part := range f.Parts() {
+		bytes += part
+	}
+	c.flow.Post(now, bytes)
 	if c.up.Up == 0 && len(c.budgets) == 0 { // it waits for nothing here
-		now, bytes := n.now(), 0
-		for _, part := range f.Parts() {
-			bytes += part
-		}
 		c.cuts.Wrote(bytes, 0)
 		n.schedule(n.cfg.Latency, Event[F]{what: atDown, p: packet[F]{c: c, f: f, bytes: bytes, ends: now + n.cfg.Latency, last: true}})
 		return
 	}
+	c.held += bytes
 	c.post(f)
 	if !c.waits {
 		c.waits = true
@@ -166,7 +181,7 @@ func (n *Net[F]) Send(c *Conn[F], f F) {
 func (n *Net[F]) Drop(at bellows.NodeID) {
 	for k, c := range n.conns {
 		if k.from == at || k.to == at {
-			c.drop()
+			c.drop(n.now())
 		}
 	}
 }
@@ -206,6 +221,7 @@ func (n *Net[F]) Happen(e Event[F]) {
 }
 
 func (n *Net[F]) arrive(p packet[F]) {
+	p.c.flow.Arrive(n.now(), p.bytes, n.cfg.Latency)
 	if p.c.limited() {
 		n.schedule(n.cfg.Latency, Event[F]{what: credit, p: packet[F]{c: p.c}, n: p.bytes})
 	}
@@ -247,6 +263,7 @@ func (n *Net[F]) next(p *port[F]) {
 // leave sends a connection's next packet.
 func (n *Net[F]) leave(c *Conn[F], now int64) {
 	p := c.take(now)
+	c.held -= p.bytes
 	took := int64(0)
 	if c.up.Up > 0 {
 		took = through(p.bytes, c.up.Up)
