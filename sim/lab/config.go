@@ -104,6 +104,7 @@ type Costs struct {
 	Wake        float64 `json:"wake"`         // messages from other nodes for a node that naps: to look at them
 	Local       float64 `json:"local"`        // a message within a node, with what it sets off
 	LocalByte   float64 `json:"local_byte"`   // each byte of deltas in it
+	ApplyByte   float64 `json:"apply_byte"`   // each byte of deltas that a lane writes, whoever sent it
 }
 
 // Alone returns the site of one node on one machine, as a job in one process.
@@ -214,7 +215,7 @@ func (c *Config) validateNodes(bad func(string, ...any) error) error {
 		return bad("%d nodes compute and the job has %d splits, so that some would have none; use fewer nodes, or set splits", workers, c.Job.Splits)
 	}
 	for _, cost := range []float64{c.Costs.Item, c.Costs.Task, c.Costs.Score, c.Costs.Send, c.Costs.SendByte, c.Costs.Receive,
-		c.Costs.ReceiveByte, c.Costs.Wake, c.Costs.Local, c.Costs.LocalByte} {
+		c.Costs.ReceiveByte, c.Costs.Wake, c.Costs.Local, c.Costs.LocalByte, c.Costs.ApplyByte} {
 		if !(cost >= 0) {
 			return bad("a cost is %v", cost)
 		}

@@ -17,6 +17,7 @@ type frame struct {
 	envelope wire.Envelope
 	parts    []part
 	lengths  []int // of the parts, with their headers
+	deltas   int   // bytes of deltas in the message
 	from     *node
 	to       *node
 
@@ -55,7 +56,7 @@ func (f *frame) class() tally.Class {
 
 // pack encodes a message. It stays its sender's until the frame has left.
 func (w *world) pack(from *node, e wire.Envelope) (*frame, error) {
-	f := &frame{envelope: e, from: from, to: w.nodes[e.To.Node]}
+	f := &frame{envelope: e, from: from, to: w.nodes[e.To.Node], deltas: deltaBytes(e.Message)}
 	if from.machine == f.to.machine {
 		w.codec.batch.Cut(0, wholePart)
 	} else {

@@ -283,10 +283,10 @@ func (n *node) awake() {
 
 // cost returns the cost of handling a message.
 func (m *mail) cost(c *Costs) float64 {
-	if m.frame != nil {
-		return c.Receive + c.ReceiveByte*float64(m.bytes)
+	if m.frame == nil {
+		return c.Local + (c.LocalByte+c.ApplyByte)*float64(m.bytes)
 	}
-	return c.Local + c.LocalByte*float64(m.bytes)
+	return c.Receive + c.ReceiveByte*float64(m.bytes) + c.ApplyByte*float64(m.frame.deltas)
 }
 
 // finishService sends what was to be sent, and steps the actors that have mail.
