@@ -15,7 +15,7 @@ type findings struct {
 // takes.
 func (m *Meter) Figures(f Figures) (*Figures, error) {
 	m.Shape(&f)
-	clock, n := m.laps.median()
+	clock, n := m.laps.median(m.now.epoch)
 	if n < ClocksLeast && (!m.found.fitted || m.counted < ClocksLeast) {
 		return nil, few(n, ClocksLeast-n)
 	}

@@ -38,12 +38,30 @@ func (l *laps) void(clock int) (removed int) {
 // clear removes all.
 func (l *laps) clear() { l.first, l.n = 0, 0 }
 
-// median returns the median seconds of a clock, and the number of clocks.
-func (l *laps) median() (Interval, int) {
-	list := make([]sample, l.n)
-	for i := range list {
-		list[i] = sample{l.at[(l.first+i)%lapsKept].seconds, 1, 1}
+// median returns the median seconds of a clock, and the number of clocks. The clocks of an epoch take unlike times: one
+// of them may only compute scores. So the median is that of whole epochs, unless there are too few.
+func (l *laps) median(epoch int) (Interval, int) {
+	each := 1
+	if epoch <= l.n/samplesLeast {
+		each = max(1, epoch)
 	}
-	v, _ := medianOf(only(list, steady(list)))
+	var list []sample
+	sum := 0.0
+	for i := range l.n {
+		sum += l.get(i).seconds
+		if i >= each {
+			sum -= l.get(i - each).seconds
+		}
+		if i+1 >= each && l.get(i).clock-l.get(i+1-each).clock == each-1 {
+			list = append(list, sample{sum, float64(each), 1})
+		}
+	}
+	v, enough := medianOf(only(list, steady(list)))
+	if !enough && each > 1 { // the clocks that count are not in a row
+		return l.median(1)
+	}
 	return v, l.n
 }
+
+// get returns a clock by its age, the oldest first.
+func (l *laps) get(i int) *lap { return &l.at[(l.first+i)%lapsKept] }

@@ -215,6 +215,6 @@ func (m *Meter) Reshaped(c Change) { m.moving.change, m.moving.over = c, true }
 // Epoch returns the measured seconds of an epoch of so many clocks in the present shape, and the clocks on which they
 // rest. It returns no seconds if there are too few clocks.
 func (m *Meter) Epoch(clocks int) (Interval, int) {
-	v, n := m.laps.median()
+	v, n := m.laps.median(m.now.epoch)
 	return v.scaled(float64(clocks)), n
 }

@@ -27,7 +27,7 @@ type costs struct {
 
 func (c *moving) begin(m *Meter) {
 	if !c.open {
-		clock, _ := m.laps.median()
+		clock, _ := m.laps.median(m.now.epoch)
 		c.open, c.over, c.clock, c.lost = true, false, clock.Value, 0
 	}
 }

@@ -21,6 +21,7 @@ type place struct {
 type present struct {
 	places []place
 	splits int
+	epoch  int     // clocks of an epoch
 	work   float64 // items of a split in a clock
 	free   int64   // bytes of partitions that are near no split
 }
@@ -42,7 +43,7 @@ func (p *present) find(id bellows.NodeID) int {
 
 // presentOf returns the shape of figures.
 func presentOf(f *Figures) present {
-	p := present{splits: len(f.Splits)}
+	p := present{splits: len(f.Splits), epoch: f.Clocks.Epoch}
 	if n := f.Clocks.Epoch * len(f.Splits); n > 0 {
 		p.work = float64(f.Items) / float64(n)
 	}
