@@ -68,7 +68,7 @@ func (m *Meter) missing() int {
 }
 
 // fit finds which shares of communication are hidden, and the latency of a clock, so that the model predicts for the
-// present shape what was measured. The shares are those of the worker that waits least for others. If the model has a
+// present shape what was measured. The shares are those of the worker that waits least. If the model has a
 // clock that is shorter than the measured one, the rest is latency: it is due to nothing that a shape changes.
 func (m *Meter) fit(f *Figures, clock Interval, of []estimate) {
 	f.Hidden, f.Clocks.Latency = Hidden{}, Interval{}
@@ -77,7 +77,7 @@ func (m *Meter) fit(f *Figures, clock Interval, of []estimate) {
 	var own Times
 	for _, t := range times {
 		at := m.now.find(t.Node)
-		if at >= 0 && t.Works && of[at].waits && (slowest < 0 || of[at].idle < of[slowest].idle) {
+		if at >= 0 && t.Works && of[at].waits && (slowest < 0 || of[at].waited() < of[slowest].waited()) {
 			slowest, own = at, t
 		}
 	}
@@ -85,8 +85,12 @@ func (m *Meter) fit(f *Figures, clock Interval, of []estimate) {
 		return
 	}
 	e := &of[slowest]
-	pull, push := shareOf(e.pullWait, own.Pull, 1), shareOf(e.pushWait, own.Push, 0)
-	apply := shareOf(e.held, own.Apply, 0)
+	// A read of the next clock waits until the servers have all pushes and have applied them. What the pull of it does
+	// not take is thus a wait for these.
+	pull := shareOf(e.pullWait, own.Pull, 1)
+	pushWait := e.pushWait.plus(above(e.pullWait, own.Pull))
+	push := shareOf(pushWait, own.Push, 0)
+	apply := shareOf(e.held.plus(above(pushWait, own.Push)), own.Apply, 0)
 	seconds := func(part float64) (clock float64) {
 		for _, t := range times {
 			if clock = max(clock, t.Busy); t.Works {
@@ -122,8 +126,16 @@ func (m *Meter) fit(f *Figures, clock Interval, of []estimate) {
 // fitted is how much the times of a model may be wrong, since they are made of the values of figures.
 const fitted = 0.02
 
-// shareOf returns the share of a time that a worker waits. Of no time it is what the paper assumes (§III.A): pulls are
-// not hidden, and the rest is. That has open bounds.
+// above returns what a wait has above a time.
+func above(wait Interval, of float64) Interval {
+	return Interval{wait.Value - of, wait.Low - of, wait.High - of}.within(0, math.Inf(1))
+}
+
+// waited returns the seconds of a clock in which a node waited for anything.
+func (e *estimate) waited() float64 { return e.idle + e.pullWait.Value + e.pushWait.Value }
+
+// shareOf returns the share of a time that a worker waits. Of no time it is what the paper assumes (§III.A), tasks wait
+// for pulls alone, with open bounds.
 func shareOf(wait Interval, of, without float64) Interval {
 	if of <= 0 {
 		return Interval{without, 0, 1}
