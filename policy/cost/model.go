@@ -10,6 +10,7 @@ package cost
 
 import (
 	"math"
+	"slices"
 
 	"bellows"
 	"bellows/policy/gauge"
@@ -177,15 +178,21 @@ func newCurve(f *gauge.Figures, amount func(*gauge.Traffic) float64) curve {
 			}
 		}
 	}
-	if n := len(c); n > 1 {
-		c[n-1].power = c[n-2].power
-	} else {
-		c[0].power = singlePower
+	n := len(c)
+	outside := singlePower
+	if ratio := c[n-1].splits / c[0].splits; ratio >= farApart && c[0].amount > 0 {
+		outside = math.Log(c[n-1].amount/c[0].amount) / math.Log(ratio)
 	}
+	c[n-1].power = outside
+	c = slices.Insert(c, 0, point{1, c[0].amount * math.Pow(1/c[0].splits, outside), outside})
 	return curve{c, make([]float64, len(f.Splits)+1)}
 }
 
-// singlePower is the power if one number of splits was measured. It is between 0, where all splits of a node have all
+// farApart is the ratio of two numbers of splits from which they tell the power outside of what was measured. The slope
+// between closer ones is mostly noise: some splits have more in common than others.
+const farApart = 2
+
+// singlePower is the power if no two numbers of splits that are far apart were measured. It is between 0, where all splits of a node have all
 // rows in common, and 1, where they have none.
 const singlePower = 0.5
 
