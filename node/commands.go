@@ -12,6 +12,7 @@ import (
 	"bellows"
 	"bellows/api"
 	"bellows/core/join"
+	"bellows/policy/advise"
 )
 
 // Commands change the nodes of a job that Lead runs, and their work, while it continues. The zero Commands is ready for
@@ -29,9 +30,10 @@ type Change struct {
 	Units   int               // of Gone: tasks that were out at the node and are run again
 	// Partitions are what went.
 	Partitions []bellows.PartitionRef
-	Seconds    float64  // from the command, of several the first
-	Steps      []string // of Planned: what is to be done
-	Bytes      int64    // of Planned: how much is to move, or has; of Moved, how much partitions took
+	Seconds    float64       // from the command, of several the first
+	Steps      []string      // of Planned: what is to be done
+	Bytes      int64         // of Planned: how much is to move, or has; of Moved, how much partitions took
+	Advice     *advise.State // of Planned: what is remembered about shapes from now on; nil: nothing new
 	Sentence   string
 }
 

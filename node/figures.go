@@ -7,6 +7,7 @@ import (
 	"bellows"
 	"bellows/link/wire"
 	"bellows/node/measure"
+	"bellows/policy/advise"
 	"bellows/policy/gauge"
 )
 
@@ -39,7 +40,13 @@ func (l measured) Whole() *measure.Whole {
 
 // Figures returns what the job has measured of itself. An error of kind Unavailable says how many clocks it takes
 // more; one of kind Config, why the job will have no figures.
-func (c *Commands) Figures(ctx context.Context) (found *gauge.Figures, err error) {
+func (c *Commands) Figures(ctx context.Context) (*gauge.Figures, error) {
+	m, err := c.Moment(ctx)
+	return m.Figures, err
+}
+
+// Moment returns what Figures does, with the measured time of an epoch in the present shape.
+func (c *Commands) Moment(ctx context.Context) (m advise.Moment, err error) {
 	const what = "look at the job's figures"
 	err = c.ask(ctx, what, func(l *lead) (err error) {
 		switch {
@@ -48,10 +55,29 @@ func (c *Commands) Figures(ctx context.Context) (found *gauge.Figures, err error
 		case l.finished:
 			return errOver(what)
 		}
-		found, err = l.feed.Figures(measured{l}.Whole())
+		m, err = l.feed.Moment(measured{l}.Whole())
 		return err
 	})
-	return found, err
+	return m, err
+}
+
+// AwaitClocks returns when the job has completed so many more clocks in one shape, without those with a move or a cut.
+// An error of kind Interrupted says that the job is over.
+func (c *Commands) AwaitClocks(ctx context.Context, clocks int) error {
+	told := make(chan error, 1)
+	err := c.ask(ctx, "await clocks", func(l *lead) error {
+		l.feed.Await(clocks, told)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	select {
+	case err := <-told:
+		return err
+	case <-ctx.Done():
+		return bellows.Errorf(bellows.Unavailable, "await clocks", "", "%w", context.Cause(ctx))
+	}
 }
 
 // Figures works like that of Commands. Before the job's nodes have begun to join it is an error.
@@ -61,8 +87,9 @@ func (w *Watch) Figures(ctx context.Context) (*gauge.Figures, error) {
 	return c.Figures(ctx)
 }
 
-// lastFigures returns the figures of a job that ends; nil if too little was measured.
+// lastFigures ends the measuring, and returns the figures of a job that ends; nil if too little was measured.
 func (l *lead) lastFigures() *gauge.Figures {
+	l.feed.End(errOver("await clocks"))
 	f, err := l.feed.Figures(measured{l}.Whole())
 	if err != nil {
 		return nil

@@ -129,8 +129,13 @@ func (s *Shaper) change(n *reshape.Note) node.Change {
 
 // remark reports something that no caller waits for.
 func (s *Shaper) remark(sentence string) {
+	s.report(node.Change{Kind: node.Planned, Sentence: sentence})
+}
+
+// report reports a decision.
+func (s *Shaper) report(c node.Change) {
 	s.mu.Lock()
-	s.decided = append(s.decided, node.Change{Kind: node.Planned, Sentence: sentence})
+	s.decided = append(s.decided, c)
 	s.changed = true
 	s.mu.Unlock()
 	s.notify()

@@ -120,6 +120,7 @@ type Shaper struct {
 	telling bool // a goroutine is reporting
 	changed bool // there is something to tell
 	closed  bool
+	advisor *advisor // nil: persons alone choose the shape
 }
 
 // New returns a Shaper of a job.
@@ -134,7 +135,21 @@ func New(job Job, opt Options) *Shaper {
 // does both and servers is 0, new nodes do both as well. Errors are of kind Config for impossible requests, Interrupted
 // if another request came since, and Unavailable if only a part was achieved.
 func (s *Shaper) Scale(ctx context.Context, workers, servers int) (Result, error) {
-	return s.ask(ctx, "scale", reshape.Ask{Scale: &reshape.Scale{Workers: workers, Servers: servers}})
+	s.mu.Lock()
+	d := s.advisor
+	s.mu.Unlock()
+	var before node.Layout
+	if d != nil {
+		var err error
+		if before, err = s.job.Layout(ctx); err != nil {
+			return Result{}, err
+		}
+	}
+	r, err := s.ask(ctx, "scale", reshape.Ask{Scale: &reshape.Scale{Workers: workers, Servers: servers}})
+	if kind := bellows.KindOf(err); d != nil && (err == nil || kind == bellows.Unavailable) {
+		d.scaled(workers, servers, &before)
+	}
+	return r, err
 }
 
 // Drain removes a node: its work moves to other nodes, and no node replaces it. With a notice it ends within that time,

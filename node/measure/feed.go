@@ -6,6 +6,7 @@
 package measure
 
 import (
+	"slices"
 	"time"
 
 	"bellows"
@@ -31,8 +32,11 @@ type Feed struct {
 	reported time.Duration // when the own counts were read
 	changing bool          // a change of shape is under way
 	cutting  bool
-	change   gauge.Change  // what has moved since it began
-	lost     bool          // a node was lost since then
+	change   gauge.Change // what has moved since it began
+	lost     bool         // a node was lost since then
+	quiet    int          // clocks of the present shape without an event
+	waiting  []waiter
+	over     error         // not nil: the job has ended
 	epoch    train.Epoch   // the last that was shown
 	at       bellows.Clock // that was complete then
 }
@@ -86,7 +90,47 @@ func (f *Feed) Step(s *State, job Job) {
 	}
 	for ; f.clock < s.Complete; f.clock++ {
 		f.meter.Clock(s.Now, int(f.clock)+1)
+		if !f.changing && !f.cutting {
+			f.quiet++
+		}
 	}
+	f.answer()
+}
+
+// waiter waits for clocks of one shape.
+type waiter struct {
+	clocks, from int
+	told         chan<- error // has room
+}
+
+// Await sends nil when so many more clocks have passed in one shape, without those with an event, and an error when the
+// job has ended.
+func (f *Feed) Await(clocks int, told chan<- error) {
+	if f.over != nil {
+		told <- f.over
+		return
+	}
+	f.waiting = append(f.waiting, waiter{clocks, f.quiet, told})
+}
+
+// answer answers those that have waited for long enough.
+func (f *Feed) answer() {
+	f.waiting = slices.DeleteFunc(f.waiting, func(w waiter) bool {
+		if f.quiet-w.from < w.clocks {
+			return false
+		}
+		w.told <- nil
+		return true
+	})
+}
+
+// End tells that the job has ended, and why nothing more is measured.
+func (f *Feed) End(why error) {
+	f.over = why
+	for _, w := range f.waiting {
+		w.told <- why
+	}
+	f.waiting = nil
 }
 
 // reshape tells the meter when a change of shape begins and ends. The loss of a node is one.
@@ -102,6 +146,10 @@ func (f *Feed) reshape(changing bool) {
 	f.changing = false
 	if some { // else nothing has come of it
 		f.meter.Reshaped(f.change)
+		f.quiet = 0
+		for i := range f.waiting {
+			f.waiting[i].from = 0
+		}
 	}
 	f.mark(false, gauge.Move)
 	f.change, f.lost = gauge.Change{}, false

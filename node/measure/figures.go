@@ -7,6 +7,7 @@ import (
 	"bellows/core/route"
 	"bellows/core/rule"
 	"bellows/core/visits"
+	"bellows/policy/advise"
 	"bellows/policy/gauge"
 	"bellows/table"
 	"bellows/train"
@@ -54,6 +55,14 @@ func (f *Feed) Figures(w *Whole) (*gauge.Figures, error) {
 		return nil, bellows.Errorf(bellows.Unavailable, "look at the job's figures", "", "%w", err)
 	}
 	return found, nil
+}
+
+// Moment returns the figures with the measured time of an epoch in the present shape. Errors are those of Figures.
+func (f *Feed) Moment(w *Whole) (m advise.Moment, err error) {
+	if m.Figures, err = f.Figures(w); err == nil {
+		m.Epoch, m.Clocks = f.meter.Epoch(f.base.Clocks.Epoch)
+	}
+	return m, err
 }
 
 // Known returns the figures that are known without measuring.

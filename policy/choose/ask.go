@@ -12,6 +12,7 @@ import (
 
 	"bellows"
 	"bellows/policy/gauge"
+	"bellows/policy/shape"
 )
 
 // Role is what a node does in a shape.
@@ -33,7 +34,10 @@ func (r Role) works() bool  { return r == Worker || r == Both }
 func (r Role) serves() bool { return r == Server || r == Both }
 
 // Bounds are how many nodes may have a role. High 0: as many as there are.
-type Bounds struct{ Low, High int }
+type Bounds struct {
+	Low  int `json:"low,omitempty"`
+	High int `json:"high,omitempty"`
+}
 
 // allows reports whether a number is within the bounds.
 func (b Bounds) allows(n int) bool { return n >= b.Low && (b.High == 0 || n <= b.High) }
@@ -44,6 +48,21 @@ type Ask struct {
 	Pins             map[bellows.NodeID]Role
 	// Apart says that no node works and serves, as in Cruise (Fig. 3).
 	Apart bool
+}
+
+// Allows reports whether a shape is within what is demanded.
+func (a *Ask) Allows(s *shape.Shape) bool {
+	workers, servers := s.Counts()
+	if !a.Workers.allows(workers) || !a.Servers.allows(servers) {
+		return false
+	}
+	for id, role := range a.Pins {
+		n, _ := s.Node(id)
+		if (n.Slots > 0) != role.works() || (n.Lanes > 0) != role.serves() {
+			return false
+		}
+	}
+	return !a.Apart || !slices.ContainsFunc(s.Nodes, func(n shape.Node) bool { return n.Slots > 0 && n.Lanes > 0 })
 }
 
 // Counts says how many nodes have which roles.

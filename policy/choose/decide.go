@@ -2,6 +2,7 @@ package choose
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -178,6 +179,23 @@ func sameWorld(then, now []gauge.Node) bool {
 		}
 		return true
 	})
+}
+
+// Share is how many splits and partitions a node has.
+type Share struct{ Splits, Partitions int }
+
+// ParseName returns what the nodes have in a shape with a name.
+func ParseName(name string) (map[bellows.NodeID]Share, error) {
+	shares := map[bellows.NodeID]Share{}
+	for word := range strings.FieldsSeq(name) {
+		var node, splits, parts int
+		n, err := fmt.Sscanf(word, "node-%d:%d+%d", &node, &splits, &parts)
+		if err != nil || n != 3 || node < 0 || node >= math.MaxUint16 || splits < 0 || parts < 0 {
+			return nil, fmt.Errorf("%q is no share of a node", word)
+		}
+		shares[bellows.NodeID(node)] = Share{splits, parts}
+	}
+	return shares, nil
 }
 
 // Name returns the name of a shape in a job's memory: the numbers of splits and partitions of its nodes.

@@ -1,0 +1,169 @@
+package elastic_test
+
+import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"bellows"
+	"bellows/internal/require"
+	"bellows/node"
+	"bellows/node/elastic"
+	"bellows/policy/advise"
+	"bellows/policy/choose"
+	"bellows/policy/gauge"
+	"bellows/policy/gauge/gaugetest"
+	"bellows/train"
+)
+
+// liar is a job that gives false figures a number of times: random ones, of the shape that it has. Then it is silent.
+type liar struct {
+	layout func(context.Context) (node.Layout, error)
+	lie    func(f *gauge.Figures)
+	epoch  func(shape string) gauge.Interval
+	mu     sync.Mutex
+	left   int
+	over   chan struct{} // closed after the last
+}
+
+func (l *liar) AwaitClocks(ctx context.Context, _ int) error {
+	l.mu.Lock()
+	l.left--
+	left := l.left
+	l.mu.Unlock()
+	if left >= 0 {
+		return nil
+	}
+	if left == -1 {
+		close(l.over)
+	}
+	<-ctx.Done()
+	return bellows.Errorf(bellows.Interrupted, "await", "", "the job is over")
+}
+
+func (l *liar) Moment(ctx context.Context) (m advise.Moment, err error) {
+	at, err := l.layout(ctx)
+	if err != nil {
+		return m, err
+	}
+	f := gaugetest.Uniform(gaugetest.Size{Nodes: len(at.Members), Splits: len(at.Splits), Partitions: len(at.Partitions)})
+	f.Tables = make([]int, len(at.Tables))
+	for i, m := range at.Members {
+		n := &f.Nodes[i]
+		n.ID, n.Slots, n.Lanes = m.Node, m.Slots, m.Lanes
+		n.Works = slices.Contains(at.Splits, m.Node)
+		n.Serves = slices.ContainsFunc(at.Partitions, func(h node.Holding) bool { return h.Node == m.Node })
+	}
+	for i := range f.Splits {
+		f.Splits[i].Node = at.Splits[i]
+	}
+	for i, h := range at.Partitions {
+		f.Partitions[i].Node = h.Node
+		f.Tables[h.Table]++
+	}
+	f.Clocks.Expected = 1 << 30
+	l.lie(f)
+	s := f.Shape()
+	return advise.Moment{Figures: f, Epoch: l.epoch(choose.Name(&s)), Clocks: gauge.ClocksLeast}, f.Validate()
+}
+
+// TestBitsHoldThroughAdvice: a job whose shape is chosen by false figures again and again, and which a person scales
+// meanwhile, ends with the bits of an undisturbed one.
+func TestBitsHoldThroughAdvice(t *testing.T) {
+	t.Parallel()
+	looks := 30
+	if testing.Short() {
+		looks = 8
+	}
+	for _, name := range []string{"mlr", "mf"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := applications[name]
+			job := func() train.Job { return a.job(t) }
+			quiet, err := node.Train(context.Background(), job(), node.Options{})
+			require.NoError(t, err)
+			v := newVillage(t, job, 3*a.rests, node.Member{Slots: 1, Lanes: 1})
+			rng := rand.New(rand.NewPCG(1, 7))
+			l := &liar{layout: v.commands.Layout, left: looks, over: make(chan struct{}),
+				lie: func(f *gauge.Figures) {
+					for i := range f.Nodes {
+						n := &f.Nodes[i]
+						n.Item = gauge.Exactly(1e-6 + 1e-3*rng.Float64()*rng.Float64())
+						n.In = gauge.Exactly(1e5 + 1e8*rng.Float64())
+						n.Out = gauge.Exactly(1e5 + 1e8*rng.Float64())
+					}
+				},
+				epoch: func(string) gauge.Interval { return gauge.Exactly(1e6) }}
+			r, err := v.run([]func(context.Context) error{
+				func(ctx context.Context) error { return v.workers(ctx, 3) },
+				func(ctx context.Context) error { return second(v.shaper.Scale(ctx, 4, 3)) },
+				func(ctx context.Context) error {
+					v.shaper.Advise(l, elastic.Advice{Acts: true})
+					<-l.over
+					return nil
+				},
+			})
+			require.NoError(t, err)
+			v.equal(r, quiet)
+			changes := 0
+			for _, c := range v.changes {
+				if c.Advice != nil && strings.Contains(c.Sentence, "are faster") {
+					changes++
+				}
+			}
+			if changes < looks/4 {
+				t.Errorf("the shape changed %d times", changes)
+			}
+		})
+	}
+}
+
+// TestFollowerTriesNoShapeAgain: the advice that is reported has the shapes that were tried. A Shaper that begins with
+// it, as that of a controller that follows, tries none of them again.
+func TestFollowerTriesNoShapeAgain(t *testing.T) {
+	t.Parallel()
+	tried := map[string]bool{}
+	var state advise.State
+	f, s := newShaper()
+	require.NoError(t, second(s.Scale(t.Context(), 4, 3)))
+	for life := range 6 {
+		if life > 0 {
+			s = elastic.New(f, elastic.Options{})
+		}
+		l := &liar{layout: f.Layout, left: 1 + life%2, over: make(chan struct{}),
+			lie: func(*gauge.Figures) {},
+			epoch: func(shape string) gauge.Interval { // each shape is slower than any prediction, and than the one before
+				return gauge.Exactly(1e6 + float64(len(tried)))
+			}}
+		s.Advise(l, elastic.Advice{Advisor: advise.Advisor{State: state}, Acts: true})
+		<-l.over
+		s.Close()
+		f.locked(func() {
+			for _, c := range f.told {
+				if c.Advice == nil {
+					continue
+				}
+				text, err := json.Marshal(c.Advice)
+				require.NoError(t, err)
+				state = advise.State{}
+				require.NoError(t, json.Unmarshal(text, &state))
+				if !strings.Contains(c.Sentence, "are faster") {
+					continue
+				}
+				last := state.Tried[len(state.Tried)-1].Shape
+				if tried[last] && life > 0 {
+					t.Errorf("life %d tries %s again", life, last)
+				}
+				tried[last] = true
+			}
+			f.told = nil
+		})
+	}
+	if len(tried) == 0 {
+		t.Error("no shape was tried")
+	}
+}
