@@ -8,8 +8,10 @@ import (
 	"bellows"
 	"bellows/node"
 	"bellows/policy/advise"
+	"bellows/policy/choose"
 	"bellows/policy/gauge"
 	"bellows/policy/reshape"
+	"bellows/policy/shape"
 )
 
 // Measured is a job that measures itself. node.Commands are one.
@@ -50,9 +52,47 @@ func (s *Shaper) Advise(job Measured, a Advice) {
 	s.advisor = d
 	s.mu.Unlock()
 	s.ops.Go(func() {
-		for d.look() {
+		if d.begin() {
+			for d.look() {
+			}
 		}
 	})
+}
+
+// begin makes the job begin in the shape that is demanded, when it can change. It returns false if it never can.
+func (d *advisor) begin() bool {
+	for {
+		_, err := d.job.Moment(d.ctx)
+		if bellows.KindOf(err) == bellows.Config {
+			d.remark("the shape of the job cannot be chosen: " + err.Error())
+			return false
+		}
+		if _, err = d.Shaper.job.Layout(d.ctx); err == nil {
+			break
+		}
+		if bellows.KindOf(err) != bellows.Unavailable || !d.rest() {
+			return false
+		}
+	}
+	if ask := &d.advice.Ask; ask.Workers == (choose.Bounds{}) && ask.Servers == (choose.Bounds{}) && len(ask.Pins) == 0 {
+		return true
+	}
+	if _, err := d.take(advise.Begin(d.advice.Ask)); err != nil && d.ctx.Err() == nil {
+		d.remark("the shape of the job stays: " + err.Error())
+	}
+	return d.ctx.Err() == nil
+}
+
+// rest waits for a while. It returns false if the Shaper is closed.
+func (d *advisor) rest() bool {
+	timer := time.NewTimer(joinEvery)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-d.ctx.Done():
+		return false
+	}
 }
 
 // joinEvery is how often the advisor looks whether the job has begun to join.
@@ -74,17 +114,7 @@ func (d *advisor) look() bool {
 			return d.ctx.Err() == nil
 		}
 	}
-	switch bellows.KindOf(err) {
-	case bellows.Unavailable: // the job's nodes have not begun to join
-		select {
-		case <-time.After(joinEvery):
-			return true
-		case <-d.ctx.Done():
-		}
-	case bellows.Config:
-		d.remark("the shape of the job cannot be chosen: " + err.Error())
-	}
-	return false
+	return false // the job is over
 }
 
 // follow does what is advised.
@@ -137,21 +167,28 @@ func (s *Shaper) wanted() bool {
 
 // change makes the change that is advised, unless something is wanted by now.
 func (d *advisor) change(m *advise.Moment, a *advise.Advice) {
-	policy, wanted := a.Policy(m.Figures), false
-	got := d.asks(d.ctx, "change the shape", func(m *reshape.Machine, fx *reshape.Effects) []reshape.AskID {
-		if _, wanted = m.Progress(); wanted {
-			return nil
-		}
-		return []reshape.AskID{m.Ask(reshape.Ask{Shape: policy}, fx)}
-	}, 1)[0]
-	switch kind := bellows.KindOf(got.err); {
-	case wanted || got.err != nil && kind == bellows.Config: // nothing was begun
+	begun, err := d.take(a.Policy(m.Figures))
+	switch kind := bellows.KindOf(err); {
+	case !begun || err != nil && kind == bellows.Config:
 		d.mu.Lock()
 		d.advice.State.Withdraw(a.To)
 		d.mu.Unlock()
-	case got.err != nil && d.ctx.Err() == nil && kind != bellows.Interrupted:
-		d.remark("the shape that is faster was not reached: " + got.err.Error())
+	case err != nil && d.ctx.Err() == nil && kind != bellows.Interrupted:
+		d.remark("the shape that is faster was not reached: " + err.Error())
 	}
+}
+
+// take makes the job take the shape that a policy decides, unless something is wanted of the Shaper: then it returns
+// false.
+func (d *advisor) take(p shape.Policy) (begun bool, err error) {
+	got := d.asks(d.ctx, "change the shape", func(m *reshape.Machine, fx *reshape.Effects) []reshape.AskID {
+		if _, wanted := m.Progress(); wanted {
+			return nil
+		}
+		begun = true
+		return []reshape.AskID{m.Ask(reshape.Ask{Shape: p}, fx)}
+	}, 1)[0]
+	return begun, got.err
 }
 
 // scaled notes the bounds of a person who has scaled the job.

@@ -103,6 +103,9 @@ func (c *Control) begins(f *fleet, of Processes, own assignment) (end func()) {
 		largest.Slots, largest.Lanes = max(largest.Slots, m.Slots), max(largest.Lanes, m.Lanes)
 	}
 	s := elastic.New(c, largest)
+	if of.Advice != nil {
+		s.Advise(c, *of.Advice)
+	}
 	c.grow.Store(&grower{f, of, own, s})
 	return func() {
 		c.over.Store(true)

@@ -31,6 +31,7 @@ import (
 	"bellows/link/transport"
 	"bellows/link/transport/sock"
 	"bellows/node"
+	"bellows/node/elastic"
 	"bellows/train"
 )
 
@@ -61,6 +62,8 @@ type Processes struct {
 	Output func(bellows.NodeID) io.Writer
 	// Control changes the job while it runs; nil: nothing does.
 	Control *Control
+	// Advice lets the job choose its shape, by the Control; nil: it does not.
+	Advice *elastic.Advice
 	// Succeed gets what another process needs to lead in place of this one, when the first tasks have been sent and
 	// whenever it changes, on one goroutine at a time; nil: not called. The other nodes wait for such a process if the
 	// times have a Successor.

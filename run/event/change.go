@@ -30,7 +30,7 @@ func FromChange(c node.Change) Event {
 			e.Cargo = &Cargo{int(p.Table), int(p.Partition), c.Bytes, c.Seconds}
 		}
 	case node.Planned:
-		e.Kind, e.Node, e.Decision = Plan, Leader, &Decision{Steps: c.Steps, Bytes: c.Bytes, Took: c.Seconds}
+		e.Kind, e.Node, e.Decision = Plan, Leader, &Decision{Steps: c.Steps, Bytes: c.Bytes, Took: c.Seconds, Advice: c.Advice}
 	}
 	return e
 }

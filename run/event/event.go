@@ -7,7 +7,11 @@
 // The package does not judge events: it keeps them in the order in which they are appended.
 package event
 
-import "time"
+import (
+	"time"
+
+	"bellows/policy/advise"
+)
 
 // Kind is the kind of an event.
 type Kind string
@@ -131,6 +135,8 @@ type Decision struct {
 	Steps []string `json:"steps,omitempty"`        // the steps to do; at the end, those not done
 	Bytes int64    `json:"bytes"`                  // to move, or moved
 	Took  float64  `json:"took_seconds,omitempty"` // at the end
+	// Advice is what a job that chooses its shape remembers, for a process that follows or resumes.
+	Advice *advise.State `json:"advice,omitempty"`
 }
 
 // Start is what a run begins with.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/policy/advise"
 )
 
 // File is the log's name in the folder of a run.
@@ -24,7 +25,9 @@ type Log struct {
 	kept  int64    // bytes of the file that stay
 	early []byte   // lines from before Begin
 	last  Event    // of the file when it was opened
-	chain Chain
+	// advice is what its last event with any remembers about shapes.
+	advice json.RawMessage
+	chain  Chain
 }
 
 // OpenLog opens the log of a run's folder. To resume it keeps the complete lines, and cuts off a last one that a crash
@@ -111,9 +114,13 @@ func (l *Log) recount(r io.Reader) (size int64, err error) {
 		var e struct {
 			Seq    uint64
 			Digest string
+			Advice json.RawMessage
 		}
 		if json.Unmarshal(line, &e) == nil {
 			l.chain.seq, l.chain.digest = max(l.chain.seq, e.Seq), e.Digest
+			if e.Advice != nil {
+				l.advice = e.Advice
+			}
 		}
 	}
 	if lines := bytes.TrimRight(text[:size], "\n"); len(lines) > 0 {
@@ -123,6 +130,15 @@ func (l *Log) recount(r io.Reader) (size int64, err error) {
 		}
 	}
 	return size, nil
+}
+
+// Advice returns what a log that was opened to continue remembers about shapes; nothing where it cannot be read: then
+// shapes are tried anew.
+func (l *Log) Advice() (s advise.State) {
+	if json.Unmarshal(l.advice, &s) != nil {
+		return advise.State{}
+	}
+	return s
 }
 
 // Last returns the last event of a log that was opened to continue; zero: none.

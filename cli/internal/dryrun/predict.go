@@ -61,7 +61,8 @@ func (o *options) predict(c *screen.Console, cmd *cobra.Command) error {
 			return line.BadFlag(name, f.Value.String(), "the figures say it; leave this out, or leave out --figures and --job")
 		}
 	}
-	ask, err := o.ask()
+	ask, err := Demand(o.workers, o.servers, o.pins)
+	ask.Apart = o.apart
 	if err != nil {
 		return err
 	}
@@ -102,13 +103,14 @@ func (o *options) measured(ctx context.Context, c *screen.Console) (*gauge.Figur
 	return f, nil
 }
 
-// ask returns what flags demand of the shape.
-func (o *options) ask() (choose.Ask, error) {
-	a := choose.Ask{Pins: map[bellows.NodeID]choose.Role{}, Apart: o.apart}
+// Demand returns what the flags --workers, --servers and --pin demand of a shape, each a number or a range A:B, and
+// NODE=ROLE. Empty: nothing.
+func Demand(workers, servers string, pins []string) (choose.Ask, error) {
+	a := choose.Ask{Pins: map[bellows.NodeID]choose.Role{}}
 	for _, f := range []struct {
 		name, text string
 		to         *choose.Bounds
-	}{{"workers", o.workers, &a.Workers}, {"servers", o.servers, &a.Servers}} {
+	}{{"workers", workers, &a.Workers}, {"servers", servers, &a.Servers}} {
 		if f.text == "" {
 			continue
 		}
@@ -128,7 +130,7 @@ func (o *options) ask() (choose.Ask, error) {
 	for _, r := range []choose.Role{choose.Unused, choose.Worker, choose.Server, choose.Both} {
 		roles[r.String()] = r
 	}
-	for _, word := range o.pins {
+	for _, word := range pins {
 		node, role, _ := strings.Cut(word, "=")
 		n, err := strconv.ParseUint(strings.TrimPrefix(node, "node-"), 10, 16)
 		r, known := roles[role]

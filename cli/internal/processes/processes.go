@@ -2,16 +2,21 @@
 package processes
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"bellows"
 	"bellows/cli/internal/clusterverbs"
+	"bellows/cli/internal/dryrun"
 	"bellows/cli/internal/line"
 	"bellows/cluster/lead"
 	"bellows/figures"
 	"bellows/node"
+	"bellows/policy/choose"
 	"bellows/vec"
 
 	"github.com/spf13/pflag"
@@ -28,8 +33,11 @@ type Options struct {
 	Format      vec.Format // of wire
 	Pairs       string     // connections of each pair of processes
 	Connections int
-	Pin         bool // each process keeps to its share of the processors
-	Child       bool // this process was started for a part of another's job
+	Roam        bool // the system may move processes between processors
+	Shape       string
+	pins        []string   // roles of nodes, for Shape
+	Ask         choose.Ask // what is demanded of the shape
+	Child       bool       // this process was started for a part of another's job
 	Notice      time.Duration
 	clusterverbs.Where
 	Lead *lead.Lead // this process was started to lead a job of a cluster
@@ -45,7 +53,81 @@ func (o *Options) Auto() bool {
 	if o.Lead != nil {
 		return !o.Lead.HasServersOnly() && o.Lead.Follows() == nil
 	}
-	return o.Servers == "auto"
+	return o.Servers == "auto" && !o.Reshapes()
+}
+
+// Reshapes reports whether the job chooses its shape, or says what it would choose.
+func (o *Options) Reshapes() bool { return o.Shape != "off" }
+
+// shapes are the values of --shape.
+var shapes = []string{"auto", "explain", "off"}
+
+// demand reads what the flags say about the shape. workers is --workers.
+func (o *Options) demand(workers string) (err error) {
+	switch {
+	case !slices.Contains(shapes, o.Shape):
+		return line.BadFlag("shape", o.Shape, "it must be auto, explain or off%s", line.DidYouMean(o.Shape, shapes))
+	case !o.Reshapes() && len(o.pins) > 0:
+		return line.BadFlag("pin", o.pins[0], "the roles of nodes stay; give --shape auto too, or leave this out")
+	case !o.Reshapes() && strings.Contains(o.Servers, ":"):
+		return line.BadFlag("servers", o.Servers, "the number of servers stays; give one number, or --shape auto too")
+	case !o.Reshapes():
+		return nil
+	case !o.IsDistributed():
+		return line.BadFlag("shape", o.Shape, "one process has one shape; give --processes too")
+	}
+	low, high, ranged := strings.Cut(workers, ":")
+	switch {
+	case !ranged: // they are compute slots
+		workers = ""
+	case low == "auto":
+		workers = "1:" + high
+	}
+	servers := o.Servers
+	if servers == "auto" {
+		servers = ""
+	}
+	if o.Ask, err = dryrun.Demand(workers, servers, o.pins); err != nil || o.Processes == 0 {
+		return err
+	}
+	if low := o.Ask.Servers.Low; low > o.Processes {
+		return line.BadFlag("servers", o.Servers, "there are %d processes", o.Processes)
+	}
+	for _, p := range o.pins {
+		node, _, _ := strings.Cut(strings.TrimPrefix(p, "node-"), "=")
+		if n, err := strconv.Atoi(node); err == nil && (n < 1 || n > o.Processes) {
+			return line.BadFlag("pin", p, "the roles of node-1 to node-%d can be pinned", o.Processes)
+		}
+	}
+	return nil
+}
+
+// pin is the value of --pin: false, true, or the role of a node.
+type pin struct{ *Options }
+
+// String implements pflag.Value.
+func (p pin) String() string {
+	if p.Options == nil || !p.Roam {
+		return "true"
+	}
+	return "false"
+}
+
+// Type implements pflag.Value.
+func (p pin) Type() string { return "string" }
+
+// Set implements pflag.Value.
+func (p pin) Set(text string) error {
+	bound, err := strconv.ParseBool(text)
+	switch {
+	case err == nil:
+		p.Roam = !bound
+	case strings.Contains(text, "="):
+		p.pins = append(p.pins, text)
+	default:
+		return errors.New("it must be true, false, or a node and its role, as in node-3=server")
+	}
+	return nil
 }
 
 // alone is why flags that say how processes talk mean nothing for one.
@@ -56,7 +138,10 @@ const processesMost = 256
 
 // Members returns the nodes of a job with that many compute slots in all: this process, which leads, and the
 // others. With servers, the last of them hold the tables and run no tasks; without, each does both.
-func (o *Options) Members(slots int) ([]node.Member, error) {
+func (o *Options) Members(slots int, workers string) ([]node.Member, error) {
+	if err := o.demand(workers); err != nil {
+		return nil, err
+	}
 	if o.Processes < 0 || o.Processes > processesMost {
 		return nil, line.BadFlag("processes", strconv.Itoa(o.Processes), "it must be from 0, for this process alone, to %d", processesMost)
 	}
@@ -86,7 +171,7 @@ func (o *Options) Members(slots int) ([]node.Member, error) {
 		return o.placed(slots)
 	}
 	servers := 0
-	if o.Servers != "auto" {
+	if o.Servers != "auto" && !o.Reshapes() {
 		n, err := strconv.Atoi(o.Servers)
 		if err != nil || n < 1 || n >= max(1, o.Processes) {
 			return nil, line.BadFlag("servers", o.Servers, "it must be auto or a number from 1 to less than --processes, which is %d", o.Processes)
@@ -96,17 +181,17 @@ func (o *Options) Members(slots int) ([]node.Member, error) {
 	if o.Processes == 0 {
 		return []node.Member{{Slots: slots, Lanes: slots}}, nil
 	}
-	workers := o.Processes - servers
+	working := o.Processes - servers
 	list := []node.Member{{}}
 	for i := range o.Processes {
 		m := node.Member{Node: bellows.NodeID(i + 1)}
-		if i < workers {
-			m.Slots = max(1, slots*(i+1)/workers-slots*i/workers)
+		if i < working {
+			m.Slots = max(1, slots*(i+1)/working-slots*i/working)
 		}
 		switch {
 		case servers == 0:
 			m.Lanes = max(m.Slots, o.Connections-1) // each connection but the first has a lane
-		case i >= workers:
+		case i >= working:
 			m.Lanes = max(1, slots/servers, o.Connections-1)
 		}
 		list = append(list, m)
@@ -124,7 +209,15 @@ func (o *Options) placed(slots int) ([]node.Member, error) {
 	case o.Lead == nil: // it runs elsewhere
 		return []node.Member{{Slots: slots, Lanes: slots}}, nil
 	}
-	return o.Lead.Members(o.Connections), nil
+	list := o.Lead.Members(o.Connections)
+	if o.Reshapes() && o.Lead.Follows() == nil {
+		for i := range list { // each node that works can serve
+			if m := &list[i]; m.Slots > 0 {
+				m.Lanes = max(m.Lanes, m.Slots)
+			}
+		}
+	}
+	return list, nil
 }
 
 // Count returns the members in numbers.
@@ -152,11 +245,12 @@ func (m Counts) String() string { return fmt.Sprintf("%dw %ds", m.Workers, m.Ser
 // Flags declares the flags.
 func (o *Options) Flags(f *pflag.FlagSet) {
 	f.IntVar(&o.Processes, "processes", 0, "`NUMBER` of processes here to train in; 0: this one alone")
-	f.StringVar(&o.Servers, "servers", "auto", "`NUMBER` of processes that only hold tables")
+	f.StringVar(&o.Servers, "servers", "auto", "`NUMBER` of processes that only hold tables; A:B with --shape")
 	f.StringVar(&o.Transport, "transport", "unix", "`KIND` of sockets of processes: unix or tcp")
 	f.StringVar(&o.Wire, "wire", "fp32", "`TYPE` of sent floats: fp32, fp16 or bf16")
 	f.StringVar(&o.Pairs, "connections", "auto", "`NUMBER` of connections per pair of processes")
-	f.BoolVar(&o.Pin, "pin", true, "bind each process to its share of the CPUs")
+	f.StringVar(&o.Shape, "shape", "off", "`WHO` chooses roles of processes: auto, explain or off")
+	f.Var(pin{o}, "pin", "`NODE=ROLE` that stays; false: any process on any CPU")
 	o.Where.Flags(f)
 	f.DurationVar(&o.Notice, "notice", 30*time.Second, "`DURATION` to hand over work after SIGTERM")
 	f.BoolVar(&o.Child, "child", false, "train the part of the job that standard input assigns")

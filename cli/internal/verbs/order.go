@@ -54,7 +54,7 @@ func newOrder(a app.Application, files []string, opt *trainOptions) (*order, err
 	if o.slots, o.most, err = opt.slots(); err != nil {
 		return nil, err
 	}
-	if o.members, err = opt.cluster.Members(o.slots); err != nil {
+	if o.members, err = opt.cluster.Members(o.slots, opt.workers); err != nil {
 		return nil, err
 	}
 	if err := o.checkNames(); err != nil {

@@ -11,7 +11,9 @@ import (
 	"bellows/cli/internal/clusterverbs"
 	"bellows/cli/internal/testhook"
 	"bellows/node"
+	"bellows/node/elastic"
 	"bellows/node/launch"
+	"bellows/policy/advise"
 	"bellows/progress"
 	"bellows/run"
 	"bellows/vec"
@@ -37,6 +39,10 @@ func (t *training) lead(ctx context.Context, opt node.Options) (*node.Result, er
 	}
 	opt.Times.Join = joinWithin(t.prepared, len(t.members)).Milliseconds()
 	c := &t.opt.cluster
+	var advice *elastic.Advice
+	if c.Reshapes() {
+		advice = &elastic.Advice{Advisor: advise.Advisor{Ask: c.Ask, State: t.advice}, Acts: c.Shape == "auto"}
+	}
 	if l := c.Lead; l != nil {
 		if err := l.Reads(t.folder.Saved != nil && !t.folder.Named()); err != nil {
 			return nil, err
@@ -45,11 +51,11 @@ func (t *training) lead(ctx context.Context, opt node.Options) (*node.Result, er
 		opt.Times.Successor = opt.Times.Join
 		control := &launch.Control{}
 		l.Serve(control)
-		return launch.Processes{Program: program, Control: control, Succeed: l.Succeed, Following: t.Follow(t.folder, t.folder.Output.WriterOf), Starter: l.Processes(args, t.folder.Output.WriterOf), Host: l.Host, Members: t.members, Connections: c.Connections, Transport: "tcp",
-			Roam: !c.Pin, Saved: saved, Later: later, Notice: c.Notice}.Run(ctx, t.made.Job, opt)
+		return launch.Processes{Program: program, Control: control, Advice: advice, Succeed: l.Succeed, Following: t.Follow(t.folder, t.folder.Output.WriterOf), Starter: l.Processes(args, t.folder.Output.WriterOf), Host: l.Host, Members: t.members, Connections: c.Connections, Transport: "tcp",
+			Roam: c.Roam, Saved: saved, Later: later, Notice: c.Notice}.Run(ctx, t.made.Job, opt)
 	}
-	return launch.Processes{Program: program, Args: slices.Concat(os.Args[:1], t.Args, []string{"--child"}),
-		Members: t.members, Connections: c.Connections, Transport: c.Transport, Roam: !c.Pin, Saved: saved, Later: later,
+	return launch.Processes{Program: program, Advice: advice, Args: slices.Concat(os.Args[:1], t.Args, []string{"--child"}),
+		Members: t.members, Connections: c.Connections, Transport: c.Transport, Roam: c.Roam, Saved: saved, Later: later,
 		Control: &launch.Control{}, Notice: c.Notice, Output: t.folder.Output.WriterOf}.Run(ctx, t.made.Job, opt)
 }
 

@@ -85,7 +85,7 @@ func (t *training) refit(ctx context.Context) (err error) {
 		return err
 	}
 	t.slots = l.Slots()
-	t.members, err = t.opt.cluster.Members(t.slots)
+	t.members, err = t.opt.cluster.Members(t.slots, t.opt.workers)
 	return err
 }
 

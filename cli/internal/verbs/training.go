@@ -33,6 +33,7 @@ import (
 	"bellows/node/launch"
 	"bellows/node/machine"
 	"bellows/node/memory"
+	"bellows/policy/advise"
 	"bellows/run"
 	"bellows/run/board"
 	"bellows/run/event"
@@ -69,8 +70,9 @@ type training struct {
 	memory   memory.Estimate // what the run needs
 	// Claimed.
 	folder  *run.Folder
-	saved   train.Saved // the state from which the job resumes; nil: it starts over
-	look    node.Watch  // at the job while it runs
+	saved   train.Saved  // the state from which the job resumes; nil: it starts over
+	advice  advise.State // what the job remembers about shapes
+	look    node.Watch   // at the job while it runs
 	journal *journal
 	epochs  *epochs
 	// Run.
@@ -236,7 +238,7 @@ func (t *training) claim(ctx context.Context, table *screen.EpochTable) error {
 	if err != nil {
 		return err
 	}
-	t.saved = t.folder.GoOn(context.Background())
+	t.saved, t.advice = t.folder.GoOn(context.Background()), t.folder.Log.Advice()
 	whole, err := filepath.Abs(t.folder.Dir)
 	if err != nil {
 		return bellows.Errorf(bellows.IO, "find", t.folder.Dir, "%w", err)
@@ -376,6 +378,9 @@ func (t *training) drive(ctx context.Context, giveUp context.CancelCauseFunc) (*
 		OnStart: func(nodes []api.Node) { t.started(nodes, giveUp) },
 		OnChange: func(c node.Change) {
 			t.journal.announce(event.FromChange(c))
+			if c.Advice != nil { // of a life that a rollback ends
+				t.advice = *c.Advice
+			}
 			if l := t.opt.cluster.Lead; l != nil && c.Kind == node.Gone {
 				l.Missing(c.Node)
 			}
