@@ -74,7 +74,8 @@ type Ending struct {
 // client is a client of the job.
 type client struct {
 	address wire.Address
-	ended   bool // nothing more comes from it
+	ended   bool // nothing more comes from it that counts
+	removed bool // by a record
 }
 
 // FinalCounts is the last message of a lane or client that was removed, to its successor.
@@ -120,7 +121,7 @@ func (e *Ending) End() *wire.End {
 
 // AddClient waits for the End of a client, unless it came before the record that adds the client.
 func (e *Ending) AddClient(a wire.Address) {
-	e.clients = append(e.clients, client{a, slices.Contains(e.early, a)})
+	e.clients = append(e.clients, client{address: a, ended: slices.Contains(e.early, a)})
 }
 
 // RemoveClient stops waiting for a client that a record has removed. It reports whether the client was known.
@@ -129,8 +130,14 @@ func (e *Ending) RemoveClient(a wire.Address) bool {
 	if i < 0 || planted.On("parted-awaited") {
 		return false
 	}
-	e.clients[i].ended = true
+	e.clients[i].ended, e.clients[i].removed = true, true
 	return true
+}
+
+// HasRemoved reports whether a record has removed a client.
+func (e *Ending) HasRemoved(a wire.Address) bool {
+	i := e.find(a)
+	return i >= 0 && e.clients[i].removed
 }
 
 // TakeEnd takes the End of the controller or of a client.

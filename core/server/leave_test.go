@@ -186,6 +186,25 @@ func TestLeavingLaneReportsMissedParts(t *testing.T) {
 	}
 }
 
+// TestLeaseOfRemovedClientEnds removes a client before its last message comes, which gives a shared lease back. The
+// lease ends with the record, so that another client gets the partition. If the message comes later, it changes nothing.
+func TestLeaseOfRemovedClientEnds(t *testing.T) {
+	s, r := leaver(t, laneAt)
+	s.change(1, r.next(r.AddClient(4)))
+	of := ref(1, 0)
+	s.send(addedClient, "acquire t1/p0, shared", &wire.Acquire{Request: 3, Pair: of, Mode: wire.Shared, Need: wire.Need{Clock: bellows.NoClock}})
+	s.acquire(1, of, wire.Exclusive)
+	s.mark()
+	s.change(2, r.next(r.RemoveClient(4, laneAt)))
+	s.expect("to node 1: granted t1/p0")
+	s.mark()
+	s.send(addedClient, "release t1/p0", &wire.Release{Pair: of})
+	s.acquire(2, of, wire.Shared)
+	if said := s.saidSince(s.at); strings.Contains(said, "granted") || strings.Contains(said, "breach") {
+		t.Errorf("a late message ends another lease, or the job: %s", said)
+	}
+}
+
 // TestRemovedLaneAfterItsClients ends all clients of a lane before the lane gets the record of its removal. The lane closes with that
 // record, since nothing more can arrive.
 func TestRemovedLaneAfterItsClients(t *testing.T) {

@@ -74,12 +74,18 @@ func (w *Watch) Before(e wire.Envelope) {
 	}
 }
 
-// part takes a record that removes a lost client: its leases at the lane are over.
+// part takes a record that removes a client: its leases at the lane are over. Of a client that was lost, so are exclusive
+// ones.
 func (w *Watch) part(l *lanewatch.Lane, c *bellows.Control) {
 	p := parting{l.Address, c.Node}
-	if c.Kind == bellows.LoseClient && !l.Removed() && !w.buried[p] {
+	switch {
+	case l.Removed():
+	case c.Kind == bellows.LoseClient && !w.buried[p]:
 		w.fence(p)
 		w.Buried(l.Address, c.Node, w.History.RouteAt(l.Applied()))
+	case c.Kind == bellows.RemoveClient && !w.fenced[p]:
+		w.fence(p)
+		w.Fenced(l.Address, c.Node, w.History.RouteAt(l.Applied()))
 	}
 }
 
