@@ -1,6 +1,7 @@
 package bellows_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -105,6 +106,44 @@ func TestChoresLeaveNoFolder(t *testing.T) {
 	}
 	if len(left) > 0 {
 		t.Errorf("it leaves %v", left)
+	}
+}
+
+// TestAStepBesideOthersIsAwaited runs a step beside others that fails: waiting for it shows its output, and ends with its status.
+func TestAStepBesideOthersIsAwaited(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), "./dev", "beside", dir, "sh", "-c", "echo found; exit 3").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out, err := exec.CommandContext(t.Context(), "./dev", "await", dir).CombinedOutput()
+	if code := (*exec.ExitError)(nil); !errors.As(err, &code) || code.ExitCode() != 3 || string(out) != "found\n" {
+		t.Errorf("ended with %v and %q, want status 3 and the output", err, out)
+	}
+}
+
+// TestFuzzProgramsKeepTheirFolder keeps two programs of one name.
+func TestFuzzProgramsKeepTheirFolder(t *testing.T) {
+	t.Parallel()
+	kept, program := t.TempDir(), filepath.Join(t.TempDir(), "wire.test")
+	dev, err := filepath.Abs("dev")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{".", "link/wire"} {
+		if err := os.WriteFile(program, []byte(folder), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		run := exec.CommandContext(t.Context(), dev, "keep_program", program, "-test.timeout=10m0s")
+		run.Dir, run.Env = folder, append(os.Environ(), "DEV_KEEP="+kept)
+		if out, err := run.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	for _, folder := range []string{".", "link/wire"} {
+		if text, err := os.ReadFile(filepath.Join(kept, folder, "fuzz.test")); err != nil || string(text) != folder {
+			t.Errorf("the program of %s is %q, %v", folder, text, err)
+		}
 	}
 }
 

@@ -18,13 +18,14 @@ import (
 type application struct {
 	name   string
 	epochs int
+	short  int // epochs in the shorter forms, where fewer acts are done to a job
 	words  []string
 }
 
 var applications = []application{
-	{"mf", 900, []string{"--set", "splits=12", "--set", "early_stop=false", "--seed", "3"}},
-	{"mlr", 700, []string{"--set", "splits=12", "--set", "early_stop=false"}},
-	{"lda", 600, []string{"--set", "splits=8", "--set", "early_stop=false", "--set", "topics=5"}},
+	{"mf", 900, 450, []string{"--set", "splits=12", "--set", "early_stop=false", "--seed", "3"}},
+	{"mlr", 700, 700, []string{"--set", "splits=12", "--set", "early_stop=false"}},
+	{"lda", 600, 600, []string{"--set", "splits=8", "--set", "early_stop=false", "--set", "topics=5"}},
 }
 
 // overLinks is the part of its epochs that an application trains for where links are narrow.
@@ -128,6 +129,7 @@ func (j *job) place() {
 	}
 	j.turns = j.world.turns
 	if !j.full {
+		j.app.epochs = j.app.short
 		j.most = shortMost
 		if j.quick {
 			j.most = quickMost

@@ -139,7 +139,7 @@ func TestInexactAuditIsRefused(t *testing.T) {
 // TestAnotherModelIsRefused changes one bit of a job's model.
 func TestAnotherModelIsRefused(t *testing.T) {
 	t.Parallel()
-	b := &bench{folder: t.TempDir(), models: map[string][]byte{"mf-900": {1, 2, 7}}}
+	b := &bench{folder: t.TempDir(), models: map[string][]byte{"mf-450": {1, 2, 7}}}
 	j := newJob(b, 0)
 	if err := os.MkdirAll(filepath.Join(j.folder, "run"), 0o777); err != nil {
 		t.Fatal(err)
