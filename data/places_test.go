@@ -248,9 +248,13 @@ func TestBlobFailureIsNotTruncation(t *testing.T) {
 	}
 	failed := 0
 	for at := range requests {
-		for _, f := range []s3test.Fault{{What: s3test.Unheard}, {What: s3test.Short},
+		faults := []s3test.Fault{{What: s3test.Unheard}, {What: s3test.Short},
 			{What: s3test.Answered, Status: 412, Code: "PreconditionFailed"},
-			{What: s3test.Answered, Status: 404, Code: "NoSuchKey"}} {
+			{What: s3test.Answered, Status: 404, Code: "NoSuchKey"}}
+		if testing.Short() { // each request fails in one way, and all ways come
+			faults = faults[at%len(faults):][:1]
+		}
+		for _, f := range faults {
 			server.Upset(func(n int, _ *http.Request) s3test.Fault {
 				if n != at && (n < at || f.What == s3test.Unheard || f.What == s3test.Short) {
 					return s3test.Fault{}

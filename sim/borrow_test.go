@@ -12,7 +12,7 @@ import (
 // as they do outside the simulation. A row that changed under a task would break what the oracle expects of reads.
 func TestSchedulesThatBorrow(t *testing.T) {
 	t.Parallel()
-	const seeds = 300
+	seeds := special
 	var group sync.WaitGroup
 	cores := runtime.GOMAXPROCS(0)
 	for core := range cores {

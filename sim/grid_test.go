@@ -151,6 +151,15 @@ func (v *ending) same(quiet map[uint64]uint64) bool {
 // one of its shape.
 func quietBits(t *testing.T) map[uint64]uint64 {
 	t.Helper()
+	bits, err := playQuiet()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bits
+}
+
+// playQuiet plays each job once for all tests.
+var playQuiet = sync.OnceValues(func() (map[uint64]uint64, error) {
 	list := make([]ending, 2*model.Shapes)
 	each(len(list), func(i int) {
 		seed := uint64(i % model.Shapes)
@@ -165,15 +174,15 @@ func quietBits(t *testing.T) map[uint64]uint64 {
 	bits := map[uint64]uint64{}
 	for i := range list {
 		if v := &list[i]; v.violation != "" || v.lives > 1 || v.bits == 0 {
-			t.Fatalf("the quiet job %d: %+v", i, *v)
+			return nil, fmt.Errorf("the quiet job %d: %+v", i, *v)
 		}
 		bits[list[i].job] = list[i].bits
 	}
 	if len(bits) != len(list) {
-		t.Fatalf("%d quiet jobs, want %d", len(bits), len(list))
+		return nil, fmt.Errorf("%d quiet jobs, want %d", len(bits), len(list))
 	}
-	return bits
-}
+	return bits, nil
+})
 
 // each calls a function n times, on all cores.
 func each(n int, do func(i int)) {

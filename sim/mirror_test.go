@@ -17,7 +17,7 @@ import (
 // its partition at each cut, move and end, and whenever it reads; some read late.
 func TestMirrors(t *testing.T) {
 	t.Parallel()
-	const seeds = 300
+	seeds := special
 	var counts [partition.Loaded + 1]int
 	lost := 0
 	var lock sync.Mutex

@@ -2,4 +2,4 @@
 
 package sim
 
-func init() { repeated = 200 }
+func init() { repeated, special = 200, 1000 }
