@@ -287,7 +287,8 @@ func lastLine(ts *testscript.TestScript, file string) (v any) {
 
 // awaits implements `await TEXT COMMAND...`: the command is repeated until its output has the text.
 func awaits(ts *testscript.TestScript, _ bool, args []string) {
-	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+	for began := time.Now(); ; {
+		called := time.Now()
 		out, err := command(ts, args[1:]).Output()
 		if err == nil && strings.Contains(string(out), args[0]) {
 			return
@@ -295,8 +296,13 @@ func awaits(ts *testscript.TestScript, _ bool, args []string) {
 		if time.Since(began) > waitMost {
 			ts.Fatalf("after %v its output has no %q: %v\n%s", waitMost, args[0], err, out)
 		}
+		time.Sleep(pause(time.Since(called)))
 	}
 }
+
+// pause returns the time to wait before repeating a command that took so long. The processes that a script waits for need
+// the processors, so the command uses at most a quarter of one core.
+func pause(took time.Duration) time.Duration { return max(10*time.Millisecond, 3*took) }
 
 // gate implements `gate close|reach|open NAME...`: runs wait at gates that are closed.
 func gate(ts *testscript.TestScript, _ bool, args []string) {
@@ -381,7 +387,7 @@ func through(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(cmd.Start())
 	over := make(chan error, 1)
 	go func() { over <- cmd.Wait() }()
-	for began := time.Now(); ; {
+	for began, took := time.Now(), time.Duration(0); ; {
 		select {
 		case err := <-over:
 			if err != nil {
@@ -389,9 +395,11 @@ func through(ts *testscript.TestScript, _ bool, args []string) {
 			}
 			ts.Check(os.WriteFile(ts.MkAbs("through.out"), said.Bytes(), 0o666))
 			return
-		case <-time.After(10 * time.Millisecond):
+		case <-time.After(pause(took)):
 		}
+		called := time.Now()
 		status, err := command(ts, []string{args[1], "status", args[0], "--json"}).Output()
+		took = time.Since(called)
 		if err == nil && bytes.Contains(status, []byte(`"what":"`)) && len(gates) > 0 {
 			name := slices.Min(slices.Collect(maps.Keys(gates)))
 			reach(ts, gates[name].(*os.File))
