@@ -217,7 +217,9 @@ func (t *top) follow(ctx context.Context, j board.Job, last *api.Status) error {
 		case <-ticker.C:
 		}
 		s, err := j.Status(ctx)
-		if err != nil && !j.Dead(err) { // it may have ended in mid-sentence
+		// A process that ends may reset connections before its socket refuses them.
+		for asked := time.Now(); err != nil && !j.Dead(err) && ctx.Err() == nil && time.Since(asked) < againWithin; {
+			time.Sleep(heirEvery)
 			s, err = j.Status(ctx)
 		}
 		switch {

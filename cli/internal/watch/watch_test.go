@@ -266,6 +266,36 @@ func TestTopEndsWithTheJob(t *testing.T) {
 	}
 }
 
+// TestTopRepeatsQuestionsToAJobThatEnds aborts three answers in a row before the job's socket is closed.
+func TestTopRepeatsQuestionsToAJobThatEnds(t *testing.T) {
+	t.Parallel()
+	state := t.TempDir()
+	l, err := sock.ListenLocal(filepath.Join(state, "jobs", fmt.Sprint("mf-1.", os.Getpid())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := api.NewServer(nil)
+	ended, asked := make(chan error, 1), 0
+	s.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		switch asked++; { // by one caller, one question after the other
+		case asked < 3:
+			json.NewEncoder(w).Encode(api.Status{Job: "mf-1", State: api.Running})
+			return
+		case asked == 5:
+			l.Close()
+		}
+		panic(http.ErrAbortHandler)
+	})
+	go func() { ended <- s.Serve(l) }()
+	var out strings.Builder
+	run := top{watcher: watcher{Console: &screen.Console{Out: &out}}, state: state, interval: time.Millisecond}
+	if err := run.run(t.Context(), "mf-1"); err != nil || !strings.HasSuffix(out.String(), " has ended\n") {
+		t.Errorf("%v after %q", err, out.String())
+	}
+	s.Close()
+	<-ended
+}
+
 // TestTopEndsWhenItsUserHasEnough.
 func TestTopEndsWhenItsUserHasEnough(t *testing.T) {
 	t.Parallel()
