@@ -176,6 +176,6 @@ func (f *Feed) Lost() { f.lost = true }
 // Enter gives the meter a node's report.
 func (f *Feed) Enter(n bellows.NodeID, m *wire.Report) {
 	if f.meter != nil {
-		f.meter.Report(&gauge.Report{Node: n, Millis: m.Millis, Tally: m.Tally})
+		f.meter.Report(&gauge.Report{Node: n, Millis: m.Millis, Tally: m.Tally, Links: m.Links, Spare: m.Spare})
 	}
 }
