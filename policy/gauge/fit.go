@@ -30,13 +30,16 @@ func (m *Meter) Figures(f Figures) (*Figures, error) {
 	}
 	f.Nodes = append([]Node(nil), f.Nodes...)
 	fill(f.Nodes, of)
-	m.links(f.Nodes, of)
+	m.links(f.Nodes, of, f.Budget)
 	f.Traffic = m.traffic(of)
 	f.Clocks.Passed = max(f.Clocks.Passed, m.passed)
 	f.Clocks.Measured = min(m.counted, f.Clocks.Passed)
 	for i, n := range m.nodes {
-		if n.spare > 0 {
-			f.Nodes[i].Memory = n.spare + m.now.places[i].held
+		if p := &m.now.places[i]; n.spare > 0 {
+			f.Nodes[i].Memory = n.spare + p.held + p.borrowed
+			if p.splits > 0 { // It holds a copy of the rows that it pulls.
+				f.Nodes[i].Memory += int64(f.Traffic[nearest(f.Traffic, p.splits)].Pulled.Value * (1 - p.own))
+			}
 		}
 	}
 	rate := Interval{math.Inf(1), math.Inf(1), 0}
@@ -49,22 +52,28 @@ func (m *Meter) Figures(f Figures) (*Figures, error) {
 	if n >= ClocksLeast {
 		m.fit(&f, clock, of)
 	}
+	if !m.found.fitted {
+		return nil, few(n, m.missing())
+	}
 	f.Hidden, f.Clocks.Latency = m.found.hidden, m.found.latency
 	return &f, f.Validate()
 }
 
-// missing returns how many clocks it takes until a worker has enough samples.
+// missing returns how many clocks it takes until a worker has enough samples of the present shape.
 func (m *Meter) missing() int {
-	least := 0.0
+	least := math.Inf(1)
 	for i, n := range m.nodes {
-		if n.n > 0 && m.now.places[i].splits > 0 {
-			each := n.get(n.n - 1).clocks
-			if more := float64(samplesLeast-n.n) * each; least == 0 || more < least {
-				least = more
+		have, each := 0, 1.0
+		for j := range n.n {
+			if d := n.get(j); d.shape == m.shape {
+				have, each = have+1, d.clocks
 			}
 		}
+		if m.now.places[i].splits > 0 {
+			least = min(least, float64(samplesLeast-have)*each)
+		}
 	}
-	return max(1, int(math.Ceil(least)))
+	return int(math.Ceil(max(1, min(least, clocksMost))))
 }
 
 // fit finds which shares of communication are hidden, and the latency of a clock, so that the model predicts for the

@@ -110,12 +110,9 @@ func (m *Meter) Clock(now time.Duration, clock int) {
 		m.dirty = true
 	}
 	steps := max(1, clock-m.last)
-	took := (now - m.at) / time.Duration(steps)
 	warm := m.passed >= warmUp || planted.On("warm-up-counted")
 	if m.began && warm && !m.dirty {
-		for i := range min(steps, lapsKept) {
-			m.laps.add(clock-i, took)
-		}
+		m.laps.add(clock, steps, (now - m.at).Seconds())
 		m.counted += steps
 		m.moving.end(m)
 		m.sample(clock)
@@ -166,7 +163,7 @@ func (m *Meter) void(clock int) {
 	for _, n := range m.nodes {
 		n.void(clock)
 	}
-	m.passed -= m.last - clock + 1
+	m.passed = max(0, m.passed-(m.last-clock+1))
 	m.moving.void()
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/core/tally"
 	"bellows/internal/require"
 	"bellows/policy/cost"
 	"bellows/policy/gauge"
@@ -353,6 +354,120 @@ func TestMeterOfOneNode(t *testing.T) {
 	}
 	if epoch, _ := w.meter.Epoch(f.Clocks.Epoch); !close(epoch.Value, w.seconds()*10) {
 		t.Errorf("%+v", epoch)
+	}
+}
+
+// TestMeterOfShortClocks: reports come every 50 ms, so that each tells of many clocks. An error says how many clocks
+// more it takes until there are enough of them.
+func TestMeterOfShortClocks(t *testing.T) {
+	t.Parallel()
+	truth := quietTruth()
+	truth.Clocks.Latency = gauge.Exactly(2e-4)
+	truth.Items = 10 * 8 * 100
+	for i := range truth.Nodes {
+		truth.Nodes[i].Item = gauge.Exactly(1e-6)
+	}
+	for i := range truth.Traffic {
+		p := &truth.Traffic[i]
+		p.Pulled, p.Pushed, p.Rows = gauge.Exactly(2e4), gauge.Exactly(1e4), gauge.Exactly(10)
+	}
+	w := quiet(truth)
+	w.noise = noise{jitter: 0.2, work: 0.05, late: 0.02}
+	w.warm()
+	w.run(25)
+	if w.seconds() > 2e-3 {
+		t.Fatalf("a clock takes %g s", w.seconds())
+	}
+	asked := 0
+	for {
+		f, err := w.meter.Figures(*w.base())
+		if err == nil {
+			checkShortClocks(t, f, truth)
+			break
+		}
+		var measured, more int
+		if _, scanned := fmt.Sscanf(err.Error(), "%d clocks were measured, which is too few; it takes %d clocks more",
+			&measured, &more); scanned != nil || more < 1 || asked > 20 {
+			t.Fatalf("after %d errors: %v, %v", asked, err, scanned)
+		}
+		asked++
+		w.run(more)
+	}
+}
+
+// checkShortClocks compares figures with the true ones.
+func checkShortClocks(t *testing.T, f, truth *gauge.Figures) {
+	t.Helper()
+	got, want := f.Nodes[0], truth.Nodes[0]
+	p := f.Traffic[0]
+	for name, v := range map[string][2]float64{
+		"item": {got.Item.Value, want.Item.Value}, "row": {f.Nodes[2].Row.Value, want.Row.Value},
+		"pulled": {p.Pulled.Value, 2e4}, "pushed": {p.Pushed.Value, 1e4}, "rows": {p.Rows.Value, 10},
+		"others": {got.Others.Value, want.Others.Value},
+	} {
+		if math.Abs(v[0]/v[1]-1) > 0.1 {
+			t.Errorf("%s is %g, want %g", name, v[0], v[1])
+		}
+	}
+}
+
+// TestMeterOfClocksTogether: under bounded staleness several clocks may complete at once.
+func TestMeterOfClocksTogether(t *testing.T) {
+	t.Parallel()
+	w := quiet(quietTruth())
+	w.warm()
+	for i := range 40 {
+		w.now += 3e8
+		clock := 3 + 3*i
+		w.meter.Clock(w.now, clock)
+		w.meter.Clock(w.now+1000, clock+2)
+	}
+	if epoch, clocks := w.meter.Epoch(10); clocks != 3*40 || !close(epoch.Value, 1) {
+		t.Errorf("%+v by %d clocks", epoch, clocks)
+	}
+}
+
+// TestMeterHalvesLeases: a node that works and serves lends partitions and borrows others, and both count once.
+func TestMeterHalvesLeases(t *testing.T) {
+	t.Parallel()
+	truth := gaugetest.Uniform(gaugetest.Size{Nodes: 2, Splits: 4, Partitions: 4})
+	for i := range truth.Nodes {
+		truth.Nodes[i].Works, truth.Nodes[i].Serves = true, true
+	}
+	for i := range truth.Splits {
+		truth.Splits[i].Node, truth.Partitions[i].Node = bellows.NodeID(i/2), bellows.NodeID(i/2)
+	}
+	w := quiet(truth)
+	w.warm()
+	for range 25 {
+		for _, n := range w.nodes {
+			n.received[tally.Leases] += 2e6
+			n.pushed[tally.Leases] += 2e6
+		}
+		w.play(1)
+	}
+	f := w.figures(t)
+	p := f.Traffic[0] // half of 1 MB is at hand
+	if !close(p.Pulled.Value, 1e6+2e6) || !close(p.Pushed.Value, 1e6+2e6) {
+		t.Errorf("%+v", p)
+	}
+}
+
+// TestMeterKnowsMemory: what a process may still use and what it holds is its memory.
+func TestMeterKnowsMemory(t *testing.T) {
+	t.Parallel()
+	w := quiet(quietTruth())
+	for _, n := range w.nodes {
+		n.report.Spare = 1 << 30
+	}
+	w.warm()
+	w.run(25)
+	f := w.figures(t)
+	if got, want := f.Nodes[0].Memory, 1<<30+4*1000+4e6; !close(float64(got), want) || float64(got) < want-1e5 {
+		t.Errorf("a worker has %d, want %g", got, want)
+	}
+	if got, want := f.Nodes[2].Memory, int64(1<<30+4<<16); got != want {
+		t.Errorf("a server has %d, want %d", got, want)
 	}
 }
 

@@ -134,7 +134,8 @@ func (m *Meter) full(i int, to direction, ends [][2]end, known []Interval, longe
 
 // links finds the rates of the links of nodes. A link shows no more than that it is no slower than what it carried,
 // unless it was full. Until then it is taken to carry, both ways, what any link of a machine of its kind has carried.
-func (m *Meter) links(nodes []Node, of []estimate) {
+// A budget limits what links carry without filling them.
+func (m *Meter) links(nodes []Node, of []estimate, budget float64) {
 	ends := m.ends()
 	known := make([]Interval, len(nodes)) // that the link of a node has carried, and links of nodes known to be alike
 	carry := make([]Interval, len(nodes)) // and links of nodes that may be alike
@@ -161,7 +162,8 @@ func (m *Meter) links(nodes []Node, of []estimate) {
 	for i, n := range m.nodes {
 		for to, figure := range []*Interval{in: &nodes[i].In, out: &nodes[i].Out} {
 			e := &ends[i][to]
-			if m.full(i, direction(to), ends, known, longest) {
+			free := budget == 0 || e.rate.Value < 0.9*budget
+			if free && m.full(i, direction(to), ends, known, longest) {
 				n.full[to] = e.rate
 				n.full[to].High /= e.even // as if its flows had the link to themselves for all of the time
 			} else if e.rate.Value > n.full[to].High {
