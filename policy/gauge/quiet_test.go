@@ -124,8 +124,8 @@ func TestMeterKeepsProcessorApart(t *testing.T) {
 	}
 }
 
-// TestMeterBoundsLinks: the slow link of a node is found, an idle link is only known to be no slower than what it
-// carried, and then it is taken to carry what links of its kind do.
+// TestMeterBoundsLinks: the slow link of a node is found. An idle link is known to be no slower than what it carried,
+// and is taken to carry what links of its kind do.
 func TestMeterBoundsLinks(t *testing.T) {
 	t.Parallel()
 	truth := quietTruth()
@@ -450,6 +450,84 @@ func TestMeterHalvesLeases(t *testing.T) {
 	p := f.Traffic[0] // half of 1 MB is at hand
 	if !close(p.Pulled.Value, 1e6+2e6) || !close(p.Pushed.Value, 1e6+2e6) {
 		t.Errorf("%+v", p)
+	}
+}
+
+// TestMeterLeavesOutBorrowedPartitions: a partition that is near a split of another node travels whole, and is not part
+// of what the splits of a node read of the others.
+func TestMeterLeavesOutBorrowedPartitions(t *testing.T) {
+	t.Parallel()
+	truth := quietTruth()
+	near := 0
+	truth.Partitions[0].Near, truth.Partitions[0].Bytes = &near, 3e6
+	w := quiet(truth)
+	w.warm()
+	for range 25 {
+		w.nodes[0].received[tally.Leases] += 3e6
+		w.nodes[0].pushed[tally.Leases] += 3e6
+		w.play(1)
+	}
+	if p := w.figures(t).Traffic[0]; !close(p.Pulled.Value, 4e6) || !close(p.Pushed.Value, 2e6) {
+		t.Errorf("%+v", p)
+	}
+}
+
+// TestMeterStartsAgainWithProcess: a process that counts from 0 makes no sample with the counts of another one.
+func TestMeterStartsAgainWithProcess(t *testing.T) {
+	t.Parallel()
+	w := quiet(quietTruth())
+	w.warm()
+	w.run(12)
+	for id, n := range w.nodes {
+		millis := n.report.Millis
+		*n = played{links: map[bellows.NodeID]*[2]float64{}}
+		n.report.Millis = millis
+		w.nodes[id] = n
+	}
+	w.run(12)
+	f := w.figures(t)
+	if got := f.Nodes[0]; !close(got.Item.Value, 1e-5) || got.Item.Low < 0.99e-5 || got.Item.High > 1.01e-5 {
+		t.Errorf("%+v", got.Item)
+	}
+	if p := f.Traffic[0].Pulled; !close(p.Value, 4e6) || p.Low < 3.9e6 || p.High > 4.1e6 {
+		t.Errorf("%+v", p)
+	}
+}
+
+// TestMeterWithoutProcessorTime: if the system does not tell it, a node has its processor for itself.
+func TestMeterWithoutProcessorTime(t *testing.T) {
+	t.Parallel()
+	w := quiet(quietTruth())
+	w.silent = true
+	w.warm()
+	w.run(25)
+	if n := w.figures(t).Nodes[0]; n.Others.Value != 0 || !close(n.Item.Value, 1e-5/0.7) {
+		t.Errorf("%+v and %+v", n.Item, n.Others)
+	}
+}
+
+// TestMeterOfBudget: a budget is no limit of a link.
+func TestMeterOfBudget(t *testing.T) {
+	t.Parallel()
+	truth := quietTruth()
+	slow := &truth.Nodes[2]
+	slow.In, slow.Out = gauge.Exactly(1e7), gauge.Exactly(1e7)
+	w := quiet(truth)
+	w.warm()
+	w.run(25)
+	f := w.figures(t)
+	if v := f.Nodes[2].Out; math.IsInf(v.High, 1) || !close(v.Value, 1e7) {
+		t.Fatalf("without a budget %+v", v)
+	}
+	w = quiet(truth)
+	w.warm()
+	w.run(25)
+	base := w.base()
+	base.Budget = 1e7
+	f, err := w.meter.Figures(*base)
+	require.NoError(t, err)
+	if v := f.Nodes[2].Out; !math.IsInf(v.High, 1) {
+		t.Errorf("%+v", v)
 	}
 }
 

@@ -40,6 +40,7 @@ type world struct {
 	former []gauge.Report             // that come again
 	after  []gauge.Report             // that come late
 	again  float64                    // share of reports that come again at once, with those before
+	silent bool                       // nodes do not know processor times
 	last   float64                    // seconds of the last clock
 	slow   map[bellows.NodeID]float64 // how many times as long a node computes
 	took   []float64                  // seconds of clocks without an event
@@ -259,6 +260,9 @@ func (w *world) report(id bellows.NodeID, midst bool) {
 	}
 	r.Tally.Work = tally.Work{Items: int64(n.items), Rows: int64(n.rows),
 		Serving: time.Duration(n.serving * 1e9), Processor: time.Duration(n.cpu * 1e9)}
+	if w.silent {
+		r.Tally.Work.Processor = 0
+	}
 	r.Links = r.Links[:0]
 	for i := range w.truth.Nodes {
 		if l := n.links[w.truth.Nodes[i].ID]; l != nil {
