@@ -56,7 +56,10 @@ func (m *Meter) Figures(f Figures) (*Figures, error) {
 		return nil, few(n, m.missing())
 	}
 	f.Hidden, f.Clocks.Latency = m.found.hidden, m.found.latency
-	return &f, f.Validate()
+	if err := f.Validate(); err != nil {
+		return nil, err
+	}
+	return &f, nil
 }
 
 // missing returns how many clocks it takes until a worker has enough samples of the present shape.

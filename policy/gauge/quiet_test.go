@@ -574,3 +574,36 @@ func TestMeterAllocatesNothing(t *testing.T) {
 		t.Errorf("a clock allocates %g times", per)
 	}
 }
+
+// BenchmarkMeter prints the time of a clock in which each of 32 nodes reports, and of the figures.
+func BenchmarkMeter(b *testing.B) {
+	truth := gaugetest.Uniform(gaugetest.Size{Nodes: 32, Splits: 256, Partitions: 256})
+	w := quiet(truth)
+	w.warm()
+	w.run(80)
+	reports := make([]gauge.Report, len(truth.Nodes))
+	for i := range reports {
+		reports[i] = w.nodes[truth.Nodes[i].ID].report
+	}
+	b.Run("clock", func(b *testing.B) {
+		b.ReportAllocs()
+		for range b.N {
+			for i := range reports {
+				r := &reports[i]
+				r.Millis++
+				r.Tally.Work.Items += 100
+				w.meter.Report(r)
+			}
+			w.clock++
+			w.now += 1e6
+			w.meter.Clock(w.now, w.clock)
+		}
+	})
+	b.Run("figures", func(b *testing.B) {
+		base := w.base()
+		for range b.N {
+			_, err := w.meter.Figures(*base)
+			require.NoError(b, err)
+		}
+	})
+}
