@@ -97,12 +97,13 @@ func (m *Meter) fit(f *Figures, clock Interval, of []estimate) {
 		return
 	}
 	e := &of[slowest]
-	// A read of the next clock waits until the servers have all pushes and have applied them. What the pull of it does
-	// not take is thus a wait for these.
-	pull := shareOf(e.pullWait, own.Pull, 1)
+	// A read of the next clock waits until the servers have all pushes and have applied them. So what a wait has above the
+	// time of its cause is given to the next one, and in the end to pulls.
 	pushWait := e.pushWait.plus(above(e.pullWait, own.Pull))
 	push := shareOf(pushWait, own.Push, 0)
-	apply := shareOf(e.held.plus(above(pushWait, own.Push)), own.Apply, 0)
+	held := e.held.plus(above(pushWait, own.Push))
+	apply := shareOf(held, own.Apply, 0)
+	pull := shareOf(e.pullWait.plus(above(held, own.Apply)), own.Pull, 1)
 	seconds := func(part float64) (clock float64) {
 		for _, t := range times {
 			if clock = max(clock, t.Busy); t.Works {
