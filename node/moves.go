@@ -17,35 +17,6 @@ import (
 // Rejected: copies in the reports of nodes. They would arrive a quarter of a second late, and would have to be
 // distinguished from those of an earlier move and of an earlier owner.
 
-// reading is how much of a copy was there at some time.
-type reading struct{ millis, bytes int64 }
-
-// meter is what was read of a copy at the ticks of about the last seconds: the first reading is of their beginning, or of that of the copy.
-type meter []reading
-
-// enter adds a reading, and drops those that are of no use any more.
-func (m meter) enter(r reading) meter {
-	m = append(m, r)
-	return slices.Delete(m, 0, m.first(r.millis))
-}
-
-// first returns the last reading before the given period, or the first of all.
-func (m meter) first(millis int64) (at int) {
-	for at+1 < len(m) && m[at+1].millis <= millis-1000*api.RateSeconds {
-		at++
-	}
-	return at
-}
-
-// rate returns the bytes per second over the last seconds, up to a current reading.
-func (m meter) rate(now reading) float64 {
-	first := m[m.first(now.millis)]
-	if now.millis <= first.millis {
-		return 0
-	}
-	return 1000 * float64(max(0, now.bytes-first.bytes)) / float64(now.millis-first.millis)
-}
-
 // copyOf returns what is known about the copy of a move; zeros if nothing is.
 func copyOf(s *shifting, known []coord.Moving) (m coord.Moving) {
 	if i := slices.IndexFunc(known, func(m coord.Moving) bool { return m.Ref == s.ref && m.To == s.to }); i >= 0 {
@@ -62,7 +33,7 @@ func (l *lead) meterCopies() {
 	now, known := l.millis(), l.shell.Moving()
 	for i := range l.shifts {
 		s := &l.shifts[i]
-		s.meter = s.meter.enter(reading{now, int64(copyOf(s, known).Copied)})
+		s.meter = s.meter.Enter(measure.Reading{Millis: now, Bytes: int64(copyOf(s, known).Copied)})
 	}
 }
 
@@ -75,7 +46,7 @@ func (l *lead) underWay() []api.Move {
 		t := &l.job.Tables[s.ref.Table]
 		c := copyOf(s, known)
 		m := api.Move{What: fmt.Sprintf("partition %d of %s", s.ref.Partition, t.Name), From: nodeName(l.route.Owner(s.ref).Lane.Node), To: nodeName(s.to.Node), Bytes: int64(c.Of), Copied: int64(c.Copied),
-			Seconds: time.Since(s.since).Seconds(), Rate: s.meter.rate(reading{now, int64(c.Copied)})}
+			Seconds: time.Since(s.since).Seconds(), Rate: s.meter.Rate(measure.Reading{Millis: now, Bytes: int64(c.Copied)})}
 		if c.Of == 0 && !t.Sparse { // its owner has said nothing yet
 			m.Bytes = measure.PartitionBytes(t, l.route.Cut(s.ref.Table), s.ref.Partition)
 		}

@@ -10,6 +10,7 @@ import (
 	"bellows/core/coord"
 	"bellows/core/route"
 	"bellows/link/wire"
+	"bellows/node/measure"
 	"bellows/train"
 )
 
@@ -18,8 +19,8 @@ type shifting struct {
 	ref    bellows.PartitionRef
 	to     wire.Address
 	since  time.Time
-	answer chan<- error // has room
-	meter  meter        // of its copy
+	answer chan<- error     // has room
+	meter  measure.Readings // of its copy
 }
 
 // MovePartition moves a partition to another node, to the lane there that holds the fewest values, and returns when the
@@ -64,7 +65,7 @@ func (c *Commands) movePartition(ctx context.Context, ref bellows.PartitionRef, 
 		}
 		s := shifting{ref: ref, to: lane, since: time.Now(), answer: told}
 		// it continues if the same move was requested before
-		s.meter = meter{{l.millis(), int64(copyOf(&s, l.shell.Moving()).Copied)}}
+		s.meter = measure.Readings{{Millis: l.millis(), Bytes: int64(copyOf(&s, l.shell.Moving()).Copied)}}
 		l.shifts = append(l.shifts, s)
 		return nil
 	})

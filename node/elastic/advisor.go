@@ -146,14 +146,14 @@ func (d *advisor) follow(m *advise.Moment) {
 	}
 }
 
-// say reports a decision, unless it is what was said last, and releases the lock. What was judged is always reported.
+// say releases the lock and reports a decision, unless the last one was the same. It always reports a judgement.
 func (d *advisor) say(c node.Change, judged, key string) {
 	same := key != "" && key == d.said && judged == ""
 	d.said = key
 	d.mu.Unlock()
 	if !same {
 		c.Kind = node.Planned
-		d.report(c)
+		d.decide(c)
 	}
 }
 
@@ -191,7 +191,7 @@ func (d *advisor) take(p shape.Policy) (begun bool, err error) {
 	return begun, got.err
 }
 
-// scaled notes the bounds of a person who has scaled the job.
+// scaled notes the bounds of a command that has scaled the job.
 func (d *advisor) scaled(workers, servers int, before *node.Layout) {
 	nodes := func(list []bellows.NodeID) int {
 		some := map[bellows.NodeID]bool{}

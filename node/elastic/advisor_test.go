@@ -71,8 +71,8 @@ func (l *liar) Moment(ctx context.Context) (m advise.Moment, err error) {
 	return advise.Moment{Figures: f, Epoch: l.epoch(choose.Name(&s)), Clocks: gauge.ClocksLeast}, f.Validate()
 }
 
-// TestBitsHoldThroughAdvice: a job whose shape is chosen by false figures again and again, and which a person scales
-// meanwhile, ends with the bits of an undisturbed one.
+// TestBitsHoldThroughAdvice: false figures choose the shape of a job again and again. The job ends with the bits of an
+// undisturbed one.
 func TestBitsHoldThroughAdvice(t *testing.T) {
 	t.Parallel()
 	looks := 30
@@ -136,7 +136,7 @@ func TestFollowerTriesNoShapeAgain(t *testing.T) {
 		}
 		l := &liar{layout: f.Layout, left: 1 + life%2, over: make(chan struct{}),
 			lie: func(*gauge.Figures) {},
-			epoch: func(shape string) gauge.Interval { // each shape is slower than any prediction, and than the one before
+			epoch: func(shape string) gauge.Interval { // slower than any prediction, and each slower than the last
 				return gauge.Exactly(1e6 + float64(len(tried)))
 			}}
 		s.Advise(l, elastic.Advice{Advisor: advise.Advisor{State: state}, Acts: true})

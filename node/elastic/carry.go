@@ -129,11 +129,11 @@ func (s *Shaper) change(n *reshape.Note) node.Change {
 
 // remark reports something that no caller waits for.
 func (s *Shaper) remark(sentence string) {
-	s.report(node.Change{Kind: node.Planned, Sentence: sentence})
+	s.decide(node.Change{Kind: node.Planned, Sentence: sentence})
 }
 
-// report reports a decision.
-func (s *Shaper) report(c node.Change) {
+// decide reports a decision.
+func (s *Shaper) decide(c node.Change) {
 	s.mu.Lock()
 	s.decided = append(s.decided, c)
 	s.changed = true

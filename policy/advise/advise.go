@@ -32,7 +32,7 @@ type Moment struct {
 // State is what an Advisor remembers.
 type State struct {
 	choose.Memory
-	// Workers and Servers are bounds by persons who have scaled the job.
+	// Workers and Servers are bounds by commands that have scaled the job.
 	Workers *choose.Bounds `json:"workers,omitempty"`
 	Servers *choose.Bounds `json:"servers,omitempty"`
 }
@@ -187,8 +187,8 @@ func dealAs(f *gauge.Figures, now *shape.Shape, name string) (shape.Shape, error
 	return d.Shape, nil
 }
 
-// Scaled notes that a person has asked for numbers of workers and servers, 0 for those that stay, when the job had so
-// many. What they asked for is never undone: a number that grew is a least one, and one that shrank a largest one.
+// Scaled notes that a command has asked for numbers of workers and servers, 0 for those that stay, and how many the job
+// had then. Advice never undoes it: a number that grew is a least one, and one that shrank a largest one.
 func (s *State) Scaled(workers, servers, nowWorkers, nowServers int) {
 	bound(&s.Workers, workers, nowWorkers)
 	bound(&s.Servers, servers, nowServers)
@@ -206,7 +206,7 @@ func bound(b **choose.Bounds, asked, now int) {
 	}
 }
 
-// bounded returns what the user demands, within what persons have asked for since.
+// bounded returns what the user demands, within what commands have asked for since.
 func (a *Advisor) bounded() choose.Ask {
 	ask := a.Ask
 	ask.Workers, ask.Servers = within(ask.Workers, a.State.Workers), within(ask.Servers, a.State.Servers)
@@ -239,8 +239,8 @@ func (s *State) Withdraw(to string) {
 // errChanged refuses a change of a shape that a job has no more.
 var errChanged = errors.New("the job's shape has changed since it was measured")
 
-// Policy returns the policy that makes the change. It refuses jobs whose shape is no more that of the figures. Nodes
-// that get nothing stay in the job with the roles that they have: another shape may use them.
+// Policy returns the policy that makes the change. It refuses to change another shape than that of the figures. Nodes
+// that get nothing stay in the job with their roles: another shape may use them.
 func (a *Advice) Policy(f *gauge.Figures) shape.Policy {
 	return func(now shape.Snapshot) (shape.Decision, error) {
 		then := f.Shape()

@@ -245,12 +245,12 @@ func (m Counts) String() string { return fmt.Sprintf("%dw %ds", m.Workers, m.Ser
 // Flags declares the flags.
 func (o *Options) Flags(f *pflag.FlagSet) {
 	f.IntVar(&o.Processes, "processes", 0, "`NUMBER` of processes here to train in; 0: this one alone")
-	f.StringVar(&o.Servers, "servers", "auto", "`NUMBER` of processes that only hold tables; A:B with --shape")
+	f.StringVar(&o.Servers, "servers", "auto", "`NUMBER` of table processes, or A:B (--shape)")
 	f.StringVar(&o.Transport, "transport", "unix", "`KIND` of sockets of processes: unix or tcp")
 	f.StringVar(&o.Wire, "wire", "fp32", "`TYPE` of sent floats: fp32, fp16 or bf16")
 	f.StringVar(&o.Pairs, "connections", "auto", "`NUMBER` of connections per pair of processes")
-	f.StringVar(&o.Shape, "shape", "off", "`WHO` chooses roles of processes: auto, explain or off")
-	f.Var(pin{o}, "pin", "`NODE=ROLE` that stays; false: any process on any CPU")
+	f.StringVar(&o.Shape, "shape", "off", "`WHO` chooses roles: auto, explain or off")
+	f.Var(pin{o}, "pin", "`NODE=ROLE` that stays; false: roam over CPUs")
 	o.Where.Flags(f)
 	f.DurationVar(&o.Notice, "notice", 30*time.Second, "`DURATION` to hand over work after SIGTERM")
 	f.BoolVar(&o.Child, "child", false, "train the part of the job that standard input assigns")
