@@ -42,12 +42,12 @@ type advisor struct {
 
 	mu     sync.Mutex
 	advice advise.Advisor
-	said   string // what was reported last
+	said   map[string]bool // what was reported, by the shapes
 }
 
 // Advise makes the Shaper choose the shape of the job by what that measures, until Close. It is called at most once.
 func (s *Shaper) Advise(job Measured, a Advice) {
-	d := &advisor{Shaper: s, job: job, acts: a.Acts, advice: a.Advisor}
+	d := &advisor{Shaper: s, job: job, acts: a.Acts, advice: a.Advisor, said: map[string]bool{}}
 	s.mu.Lock()
 	s.advisor = d
 	s.mu.Unlock()
@@ -119,7 +119,7 @@ func (d *advisor) look() bool {
 
 // follow does what is advised.
 func (d *advisor) follow(m *advise.Moment) {
-	if d.wanted() {
+	if d.wanted() || m.Clocks < gauge.ClocksLeast {
 		return
 	}
 	d.mu.Lock()
@@ -146,12 +146,13 @@ func (d *advisor) follow(m *advise.Moment) {
 	}
 }
 
-// say releases the lock and reports a decision, unless the last one was the same. It always reports a judgement.
+// say releases the lock and reports a decision, unless one with its key was reported. It always reports a judgement,
+// and what has no key.
 func (d *advisor) say(c node.Change, judged, key string) {
-	same := key != "" && key == d.said && judged == ""
-	d.said = key
+	again := key != "" && d.said[key] && judged == ""
+	d.said[key] = true
 	d.mu.Unlock()
-	if !same {
+	if !again {
 		c.Kind = node.Planned
 		d.decide(c)
 	}
