@@ -259,9 +259,11 @@ func (w *world) saveController() {
 		return
 	}
 	if f.Asked.Commit > 0 && w.lead.Covered() >= f.Asked.Commit {
-		f.Covered, f.Asked = f.Asked, failover.Savepoint{}
-		w.lead.LetGo(f.Covered.Commit)
-		f.Wanted = w.lead.Cutting() || w.lead.CutDue() // records after that save may fill a tail by now
+		w.lead.LetGo(f.Asked.Commit) // records after that save may fill a tail by now
+		f.Covered, f.Asked, f.Wanted = f.Asked, failover.Savepoint{}, w.lead.Cutting() || w.lead.CutDue()
+	}
+	for _, l := range w.lanes {
+		f.CheckTail(l.Address, l.Oldest())
 	}
 	if w.Chances.IntN(6) >= w.Job.Saves() && (w.Cuts > 0 || !w.lead.CutDue()) || f.Asked.Commit > 0 {
 		return

@@ -136,3 +136,12 @@ func (w *Watch) Delivered(e wire.Envelope) {
 	touched := func(ref bellows.PartitionRef) bellows.CommitNumber { return w.View.Oracle.Touched(ref, m.Last) }
 	w.Must(account.Holding(e.From, m, touched))
 }
+
+// CheckTail checks that a lane still keeps each record that the next controller needs (P9). Only while a save is wanted
+// or under way may the tail have become too small for them. A lane that was added later begins after earlier records.
+func (w *Watch) CheckTail(lane wire.Address, oldest bellows.CommitNumber) {
+	need := w.Newest().Commit + 1
+	if oldest > need && !w.Wanted && w.Asked.Commit == 0 && slices.Contains(w.View.First, lane) {
+		w.Violated("P9: %v keeps records from %d on, and no save is wanted that makes those from %d on needless", lane, oldest, need)
+	}
+}

@@ -75,3 +75,30 @@ func TestNextControllerBeginsFromCoveredSave(t *testing.T) {
 		t.Error("the covered save does not count")
 	}
 }
+
+func TestLaneKeepsWhatNextControllerNeeds(t *testing.T) {
+	t.Parallel()
+	first, added := wire.LaneAt(0, 0), wire.LaneAt(2, 0)
+	for _, one := range []struct {
+		name   string
+		lane   wire.Address
+		saves  Saves
+		oldest bellows.CommitNumber
+		wrong  bool
+	}{
+		{"all since the beginning", first, Saves{}, 1, false},
+		{"one is missing", first, Saves{}, 2, true},
+		{"all since the save", first, Saves{Covered: Savepoint{Saved: coord.Saved{Commit: 5}}}, 6, false},
+		{"one since the save is missing", first, Saves{Covered: Savepoint{Saved: coord.Saved{Commit: 5}}}, 7, true},
+		{"a save is wanted", first, Saves{Wanted: true}, 2, false},
+		{"a save is under way", first, Saves{Asked: Savepoint{Saved: coord.Saved{Commit: 1}}}, 2, false},
+		{"a lane was added", added, Saves{}, 2, false},
+	} {
+		knows := true
+		w := newWatch(&knows)
+		w.Saves = one.saves
+		if w.CheckTail(one.lane, one.oldest); w.Violation != "" != one.wrong {
+			t.Errorf("%s: %q", one.name, w.Violation)
+		}
+	}
+}
