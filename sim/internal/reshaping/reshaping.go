@@ -365,11 +365,13 @@ func (d *Shaper) end(o *op, err error) {
 		if err != nil {
 			kind := bellows.KindOf(err)
 			end.Err, end.Final = err.Error(), kind == bellows.Config || kind == bellows.Bug
-			if !o.abandoned {
-				d.refused[subject(o)]++
-			}
 		}
 		f, _ := d.job.Facts() // else of version 0, which the machine ignores
-		d.step(func(fx *reshape.Effects) { d.machine.Ended(o.ID, end, f, fx) })
+		d.step(func(fx *reshape.Effects) {
+			if err != nil && !o.abandoned && !slices.Contains(fx.Abandon, o.ID) { // the machine may abandon it in this step
+				d.refused[subject(o)]++
+			}
+			d.machine.Ended(o.ID, end, f, fx)
+		})
 	})
 }
