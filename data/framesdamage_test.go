@@ -44,6 +44,10 @@ func packedStream(t testing.TB, s *arrow.Schema, batches []arrow.RecordBatch) []
 	return out.Bytes()
 }
 
+// claimsApart is how many numbers take turns at the places of TestDamagedArrowTakesLittle. The soak writes each number
+// over each place.
+var claimsApart = 3
+
 // TestDamagedArrowTakesLittle writes large and small numbers over each place of files of Arrow: whatever they then
 // claim to have, reading them takes little memory, and ends in an *Error or in rows.
 func TestDamagedArrowTakesLittle(t *testing.T) {
@@ -60,7 +64,10 @@ func TestDamagedArrowTakesLittle(t *testing.T) {
 		}
 		var before, after runtime.MemStats
 		for at := 8; at+8 <= len(good); at += 4 {
-			for _, x := range []uint64{1<<31 - 1, 1 << 40, 1<<64 - 1} {
+			for k, x := range []uint64{1<<31 - 1, 1 << 40, 1<<64 - 1} {
+				if at/4%claimsApart != k%claimsApart {
+					continue
+				}
 				bad := bytes.Clone(good)
 				if binary.LittleEndian.PutUint64(bad[at:], x); x == 1<<31-1 {
 					copy(bad[at+4:], good[at+4:])

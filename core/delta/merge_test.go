@@ -130,11 +130,14 @@ func TestAscendingListsStayAscending(t *testing.T) {
 	}
 }
 
+// merged is the number of sums of TestMergeFourGivesSameBits. The soak has more.
+var merged = 100
+
 // TestMergeFourGivesSameBits adds four lists at once, and by three merges of two: the rows, their bits, and the number
 // of rows that were joined are the same.
 func TestMergeFourGivesSameBits(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(400) {
+	for seed := range uint64(merged) {
 		random := rand.New(rand.NewPCG(seed, 11))
 		rows, width := []int{4097, 9000, 70_000}[seed%3], 1+random.IntN(5)
 		large := &table.Schema{Name: "w", Rows: rows, Width: width}

@@ -25,9 +25,9 @@ func (f trouble) String() string {
 	return fmt.Sprintf("%v %s of %d", f.What, f.Code, f.length)
 }
 
-// requestsApart is how far apart the requests are that TestKilledAtEveryRequest lets go wrong. The soak takes each of
-// them.
-var requestsApart = 5
+// requestsApart is how far apart the requests are that TestKilledAtEveryRequest lets go wrong, and bytesApart the bytes
+// that TestDamagedObjectIsNamed damages. The soak takes each of them.
+var requestsApart, bytesApart = 5, 5
 
 // TestKilledAtEveryRequest lets each S3 request of checkpoints fail in each way, once, until a call fails, or for as
 // long as the process lives. The newest cut that was published without an error is there, or a newer one, whole. So is
@@ -126,7 +126,8 @@ func settled(t *testing.T, s blob.Store, a *archive.Archive, n int) {
 }
 
 // TestDamagedObjectIsNamed makes a bit of each byte of the newest manifest, and of a shard of each table, come as
-// another one, in each read: the object is named, and the cut before is used.
+// another one, in each read: the object is named, and the cut before is used. Of bytesApart bytes one is taken, since
+// TestEveryFlippedBitIsRefusedByName flips all bits in the reads of a file.
 func TestDamagedObjectIsNamed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -140,7 +141,8 @@ func TestDamagedObjectIsNamed(t *testing.T) {
 		}
 		for _, name := range []string{names(t, s, "cuts/")[1], newest.Shards[0].Name,
 			newest.Shards[len(newest.Shards)-1].Name} {
-			for i := range content(t, s, name) {
+			length := len(content(t, s, name))
+			for i := 0; i < length; i += bytesApart {
 				server.Upset(func(_ int, r *http.Request) (f s3test.Fault) {
 					if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/"+name) {
 						f = s3test.Fault{What: s3test.Damaged, Bit: 8*i + i*5%8}

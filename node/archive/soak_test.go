@@ -2,4 +2,4 @@
 
 package archive_test
 
-func init() { requestsApart = 1 }
+func init() { requestsApart, bytesApart = 1, 1 }

@@ -266,8 +266,8 @@ func TestTopEndsWithTheJob(t *testing.T) {
 	}
 }
 
-// TestTopRepeatsQuestionsToAJobThatEnds aborts three answers in a row before the job's socket is closed.
-func TestTopRepeatsQuestionsToAJobThatEnds(t *testing.T) {
+// TestTopAsksAgainAfterReset aborts three answers in a row before the job's socket is closed.
+func TestTopAsksAgainAfterReset(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()
 	l, err := sock.ListenLocal(filepath.Join(state, "jobs", fmt.Sprint("mf-1.", os.Getpid())))

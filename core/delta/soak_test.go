@@ -1,0 +1,5 @@
+//go:build soak
+
+package delta_test
+
+func init() { merged = 2000 }

@@ -1,0 +1,5 @@
+//go:build soak
+
+package data
+
+func init() { claimsApart = 1 }
