@@ -130,8 +130,8 @@ func judgeRecovery(t *testing.T, bugs []string, found map[string]uint64) {
 const recoveryFloor = 85
 
 // detect plays seeds with a bug planted, until one shows it: the known one, unless it is 0, and then seeds from first
-// on, few at a time, since they show half of the bugs soon. deaths: if no seed shows the bug, the grid of deaths is searched as well, one
-// death of each cell. quiet has the final tables of quiet jobs.
+// on, few at a time, since the first ones show half of the bugs. deaths: if no seed shows the bug, it also searches the
+// grid of deaths, one death of each cell. quiet has the final tables of quiet jobs.
 func detect(b string, first uint64, seeds int, known uint64, deaths bool, quiet map[uint64]uint64) detection {
 	planted.Plant(b)
 	defer planted.Plant("")
