@@ -218,6 +218,7 @@ var edges = []edge{
 	{"sim/lab", "sim/lab/cores", "jobs of the laboratory share the cores of its machines"},
 	{"sim/lab", "sim/lab/script", "things happen to the jobs of the laboratory"},
 	{"sim/lab", "sim/lab/link", "frames of the laboratory travel on its links"},
+	{"sim/lab", "node/measure", "a job of the laboratory measures itself"},
 	// Siblings among the rules: schema below rule below store.
 	{"table", "core/keys", "a cut says in which partition a key lives"},
 	{"core/rowstore", "core/keys", "the rows of a sparse partition are numbered by their keys"},

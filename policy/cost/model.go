@@ -192,8 +192,8 @@ func newCurve(f *gauge.Figures, amount func(*gauge.Traffic) float64) curve {
 // between closer ones is mostly noise: some splits have more in common than others.
 const farApart = 2
 
-// singlePower is the power if no two numbers of splits that are far apart were measured. It is between 0, where all splits of a node have all
-// rows in common, and 1, where they have none.
+// singlePower is the power if no two numbers of splits that are far apart were measured. It is between 0, where all
+// splits of a node have all rows in common, and 1, where they have none.
 const singlePower = 0.5
 
 // amount returns what is moved by a node with so many splits.

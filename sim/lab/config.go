@@ -36,6 +36,7 @@ type Config struct {
 	Script     []script.Event // other events of the job
 	Cuts       Cuts
 	Recovery   Recovery
+	Measure    bool // make figures of the job, as its controller does
 }
 
 const limitDefault = 1000 * time.Hour
@@ -60,6 +61,9 @@ type Site struct {
 	Slice time.Duration
 	// Window is how many bytes of a connection between two machines may be under way; 0: link.DefaultWindow.
 	Window int
+	// Packet is how many bytes of a connection leave in one turn of its uplink; 0: link.PacketMost. A model that is
+	// smaller than in production has smaller packets, so that connections share a link as they do there.
+	Packet int
 	// Budgets bound what one machine sends to another.
 	Budgets []link.Pair
 }
@@ -69,7 +73,7 @@ func (s *Site) hasMachine(machine int) bool { return machine >= 0 && machine < l
 
 // links returns the links of a site.
 func (s *Site) links() link.Config {
-	c := link.Config{Latency: int64(s.Latency), Window: s.Window, Pairs: s.Budgets}
+	c := link.Config{Latency: int64(s.Latency), Window: s.Window, Packet: s.Packet, Pairs: s.Budgets}
 	for _, m := range s.Machines {
 		c.Ports = append(c.Ports, link.Port{Up: m.Up, Down: m.Down})
 	}
@@ -150,7 +154,7 @@ func (c *Config) validate() error {
 		return bad("a job needs splits, Items, a Driver and NewExecutor")
 	case len(c.Site.Nodes) < 1 || len(c.Site.Nodes) > nodesMost:
 		return bad("%d nodes; must be 1 to %d", len(c.Site.Nodes), nodesMost)
-	case min(c.Site.Latency, c.Site.LocalLatency, c.Site.Nap, c.Site.WakeLatency, c.Site.Slice, c.Limit, c.Tick, c.Cuts.Every, c.Cuts.Latency, c.Recovery.Detect, c.Recovery.Restart) < 0 || !(c.Jitter >= 0) || !(c.Cuts.Rate >= 0):
+	case min(c.Site.Latency, c.Site.LocalLatency, c.Site.Nap, c.Site.WakeLatency, c.Site.Slice, time.Duration(c.Site.Packet), c.Limit, c.Tick, c.Cuts.Every, c.Cuts.Latency, c.Recovery.Detect, c.Recovery.Restart) < 0 || !(c.Jitter >= 0) || !(c.Cuts.Rate >= 0):
 		return bad("latencies, times, rates and jitter may not be negative")
 	}
 	for i := range j.Tables {

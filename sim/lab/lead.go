@@ -46,6 +46,7 @@ func (l *lead) obey() {
 	if l.fx.Route != nil {
 		w.route = l.fx.Route
 	}
+	w.measure()
 	l.node.post(&l.fx.Outbox)
 	l.hear()
 	l.fx.Reset()

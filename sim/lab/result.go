@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/core/tally"
+	"bellows/policy/gauge"
 	"bellows/sim/lab/script"
 	"bellows/train"
 	"bellows/vec"
@@ -32,6 +33,8 @@ type Result struct {
 	Script    []script.Result // in the order of Config.Script
 	Cuts      []Taken         // in order
 	Lives     int             // how often the job began or was rolled back
+	Figures   *gauge.Figures  // that the job has measured; nil: none
+	Missing   error           // why there are no figures
 }
 
 // Epoch is what the driver reported, and where the cluster stood.
@@ -93,6 +96,9 @@ func (w *world) result() (*Result, error) {
 		spent := n.meter.Spent(w.elapsed())
 		r.Phases.Add(&spent)
 		r.Nodes = append(r.Nodes, NodeResult{spent, n.sent, n.received, n.local})
+	}
+	if w.cfg.Measure {
+		r.Figures, r.Missing = w.feed.Figures(measured{w}.Whole())
 	}
 	r.Tables, r.Keys = l.State.Tables()
 	for _, t := range r.Tables {

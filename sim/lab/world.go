@@ -14,6 +14,7 @@ import (
 	"bellows/core/server"
 	"bellows/core/shell"
 	"bellows/link/wire"
+	"bellows/node/measure"
 	"bellows/sim/internal/msgcopy"
 	"bellows/sim/internal/reshaping"
 	"bellows/sim/internal/virtual"
@@ -34,6 +35,10 @@ type world struct {
 	happen     happenings
 	cuts       cuts
 	shape      *reshaping.Shaper // nil: no node was asked to leave or to switch
+	feed       measure.Feed
+	complete   bellows.Clock // the last that the feed knows
+	members    int           // nodes that take part
+	measured   *route.Route  // the last that the feed knows
 	machines   []*machine
 	nodes      []*node
 	coroutines []*taskCoroutine // per split

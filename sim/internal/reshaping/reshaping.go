@@ -375,3 +375,6 @@ func (d *Shaper) end(o *op, err error) {
 		})
 	})
 }
+
+// Changing reports whether something is under way.
+func (d *Shaper) Changing() bool { return len(d.ops) > 0 }

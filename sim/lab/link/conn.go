@@ -87,13 +87,13 @@ func (c *Conn[F]) ready(now int64, window int) int64 {
 }
 
 // take returns the next packet. Of a part that has begun it is the rest; between parts, what may pass leaves first.
-func (c *Conn[F]) take(now int64) (p packet[F]) {
+func (c *Conn[F]) take(now int64, most int) (p packet[F]) {
 	c.choose(now)
 	f, parts := c.current, &c.parts
 	if c.passes {
 		f, parts = c.passing, &c.rest
 	}
-	p = packet[F]{c: c, f: f, bytes: min((*parts)[0], PacketMost)}
+	p = packet[F]{c: c, f: f, bytes: min((*parts)[0], most)}
 	if (*parts)[0] -= p.bytes; (*parts)[0] > 0 {
 		return p
 	}

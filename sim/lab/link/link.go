@@ -31,7 +31,7 @@ type Frame interface {
 	Parts() []int
 }
 
-// PacketMost is the largest number of bytes that a connection has in one turn of its uplink.
+// PacketMost is the largest number of bytes that a connection has in one turn of its uplink, unless Config says another.
 const PacketMost = 64 << 10
 
 // Port is the link of a machine, in bytes a second; 0: unlimited.
@@ -42,6 +42,7 @@ type Config struct {
 	Ports   []Port // by machine
 	Latency int64  // from one machine to another, in nanoseconds
 	Window  int    // bytes of a connection that may be under way; 0: DefaultWindow
+	Packet  int    // the largest number of bytes of a connection in one turn of its uplink; 0: PacketMost
 	Pairs   []Pair // budgets between two machines
 }
 
@@ -112,6 +113,9 @@ type ends struct {
 func New[F Frame](cfg Config, now func() int64, schedule func(delay int64, e Event[F]), arrives func(F)) *Net[F] {
 	if cfg.Window == 0 {
 		cfg.Window = DefaultWindow
+	}
+	if cfg.Packet == 0 {
+		cfg.Packet = PacketMost
 	}
 	cfg.Pairs = slices.Clone(cfg.Pairs)
 	n := &Net[F]{cfg: cfg, now: now, schedule: schedule, arrives: arrives, conns: map[ends]*Conn[F]{},
@@ -262,7 +266,7 @@ func (n *Net[F]) next(p *port[F]) {
 
 // leave sends a connection's next packet.
 func (n *Net[F]) leave(c *Conn[F], now int64) {
-	p := c.take(now)
+	p := c.take(now, n.cfg.Packet)
 	c.held -= p.bytes
 	took := int64(0)
 	if c.up.Up > 0 {
