@@ -62,6 +62,33 @@ func (s *small) does(fx *reshape.Effects) {
 	}
 }
 
+// TestStepEndsWhileJobIsUnknown refuses a step of a job that no record has changed yet, while its controller does not
+// answer. The machine plans with the job as it last knew it, and asks for the step again.
+func TestStepEndsWhileJobIsUnknown(t *testing.T) {
+	from := newSmall(reshape.Limits{}).facts
+	from.Version = 0
+	s := &small{Machine: reshape.New(reshape.Limits{RetryMillis: 10}), facts: from}
+	var fx reshape.Effects
+	s.Observe(from, &fx)
+	s.Ask(reshape.Ask{Drain: &reshape.Drain{Node: 2}}, &fx)
+	begun := len(fx.Begin)
+	if begun == 0 {
+		t.Fatal("nothing begins")
+	}
+	for _, op := range slices.Clone(fx.Begin) {
+		s.Ended(op.ID, reshape.End{Err: "no answer"}, reshape.Facts{}, &fx)
+	}
+	fx = reshape.Effects{}
+	s.Tick(10, &fx)
+	if len(fx.Begin) != begun {
+		t.Errorf("of %d steps that were refused, %d begin again", begun, len(fx.Begin))
+	}
+	s.does(&fx)
+	if s.last.Err != "" || len(s.facts.Nodes) != 2 {
+		t.Errorf("the answer is %+v, with %d nodes", s.last, len(s.facts.Nodes))
+	}
+}
+
 // TestASwitchTakesOneRole, and what goes with it, and no more.
 func TestASwitchTakesOneRole(t *testing.T) {
 	for role, want := range map[reshape.Role][2][]bellows.NodeID{

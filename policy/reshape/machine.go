@@ -146,7 +146,7 @@ func (m *Machine) Observe(f Facts, fx *Effects) {
 
 // observe reports whether the job's shape is another than it was.
 func (m *Machine) observe(f Facts) bool {
-	if m.known && f.Version < m.now.Version {
+	if m.known && (f.Version < m.now.Version || len(f.Nodes) == 0) { // a job has a leader at least
 		return false
 	}
 	before := m.shape()
@@ -250,7 +250,8 @@ func (u *under) abandon(fx *Effects) {
 	}
 }
 
-// Ended tells that an Op has ended, and the job as it is then.
+// Ended tells that an Op has ended, and the job as it is then. If the job is not known, f is the zero Facts
+// (TestStepEndsWhileJobIsUnknown).
 func (m *Machine) Ended(id OpID, end End, f Facts, fx *Effects) {
 	at := slices.IndexFunc(m.open, func(u *under) bool { return u.ID == id })
 	if at < 0 {
