@@ -109,7 +109,10 @@ func (m *Meter) Clock(now time.Duration, clock int) {
 		m.void(clock)
 		m.dirty = true
 	}
-	steps := max(1, clock-m.last)
+	steps := 1
+	if m.began {
+		steps = max(1, clock-m.last)
+	}
 	warm := m.passed >= warmUp || planted.On("warm-up-counted")
 	if m.began && warm && !m.dirty {
 		m.laps.add(clock, steps, (now - m.at).Seconds())

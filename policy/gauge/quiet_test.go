@@ -82,6 +82,64 @@ func TestMeterLeavesOutEvents(t *testing.T) {
 	}
 }
 
+// TestMeterFitsClock: whatever times a model has, the shares and the latency make its slowest worker as slow as the
+// measured clock, unless computing alone takes longer.
+func TestMeterFitsClock(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(5, 5))
+	for range 30 {
+		w := quiet(quietTruth())
+		odd := [4][4]float64{}
+		for i := range odd {
+			for j := range odd[i] {
+				odd[i][j] = 4 * rng.Float64()
+			}
+		}
+		model := func(f *gauge.Figures) []gauge.Times {
+			times := cost.Times(f)
+			for i := range times {
+				t, by := &times[i], &odd[i]
+				t.Compute, t.Pull, t.Push, t.Busy = t.Compute*by[0]/4, t.Pull*by[1], t.Push*by[2], t.Busy*by[3]/4
+			}
+			return times
+		}
+		w.meter = gauge.NewMeter(model)
+		w.meter.Shape(w.base())
+		w.warm()
+		w.run(25)
+		f := w.figures(t)
+		h := &f.Hidden
+		clock := 0.0
+		for _, t := range model(f) {
+			if clock = max(clock, t.Busy); t.Works {
+				clock = max(clock, t.Compute+(1-h.Pulled.Value)*t.Pull+(1-h.Pushed.Value)*t.Push+
+					(1-h.Applied.Value)*t.Apply)
+			}
+		}
+		if got := clock + f.Clocks.Latency.Value; !close(got, w.seconds()) {
+			t.Errorf("%v: a clock takes %g in the model, want %g", odd, got, w.seconds())
+		}
+	}
+}
+
+// TestMeterLeavesOutManyEvents: no sample of a node spans a clock that does not count.
+func TestMeterLeavesOutManyEvents(t *testing.T) {
+	t.Parallel()
+	w := quiet(quietTruth())
+	w.warm()
+	for range 12 {
+		w.meter.Begin(gauge.Cut)
+		w.play(3)
+		w.play(3)
+		w.meter.End(gauge.Cut)
+		w.play(3)
+		w.run(3)
+	}
+	if v := w.figures(t).Nodes[0].Item; !close(v.Value, 1e-5) || v.High > 1.01e-5 {
+		t.Errorf("%+v", v)
+	}
+}
+
 // TestMeterAsksForClocks: the first clocks do not count, and an error says how many clocks are missing.
 func TestMeterAsksForClocks(t *testing.T) {
 	t.Parallel()
@@ -152,26 +210,91 @@ func TestMeterBoundsLinks(t *testing.T) {
 	}
 }
 
-// TestMeterTakesIdleLinkForFast: few bytes that take a while say nothing about a link.
-func TestMeterTakesIdleLinkForFast(t *testing.T) {
+// TestMeterFollowsLinks: a link that was slow and is so no more is no longer known to be slow.
+func TestMeterFollowsLinks(t *testing.T) {
 	t.Parallel()
 	truth := quietTruth()
-	for i := range truth.Traffic {
-		truth.Traffic[i].Pulled, truth.Traffic[i].Pushed = gauge.Exactly(1000), gauge.Exactly(1000)
+	truth.Nodes[3].In, truth.Nodes[3].Out = gauge.Exactly(2e7), gauge.Exactly(2e7)
+	w := quiet(truth)
+	w.warm()
+	w.run(65) // sums over links are just halved
+	if v := w.figures(t).Nodes[3].Out; v.High > 3e7 || !close(v.Value, 2e7) {
+		t.Errorf("the slow link has %+v", v)
 	}
-	for i := range truth.Nodes { // latency
-		truth.Nodes[i].In, truth.Nodes[i].Out = gauge.Exactly(2e6), gauge.Exactly(1e6*float64(1+i))
+	truth.Nodes[3].In, truth.Nodes[3].Out = gauge.Exactly(1e8), gauge.Exactly(1e8)
+	w.run(500)
+	if v := w.figures(t).Nodes[3].Out; !math.IsInf(v.High, 1) || v.Value < 0.9e8 {
+		t.Errorf("the link that is fast again has %+v", v)
+	}
+}
+
+// TestMeterKnowsFastEnd: a worker receives from three servers at once as much as all of them send. That does not show
+// that each of them can carry as much, and that they are slowed by the worker.
+func TestMeterKnowsFastEnd(t *testing.T) {
+	t.Parallel()
+	truth := quietTruth()
+	truth.Nodes[1].Works, truth.Nodes[1].Serves = false, true
+	truth.Nodes[0].In, truth.Nodes[0].Out = gauge.Exactly(1e9), gauge.Exactly(1e9)
+	for i := range truth.Splits {
+		truth.Splits[i].Node, truth.Partitions[i].Node = 0, bellows.NodeID(1+i%3)
 	}
 	w := quiet(truth)
 	w.warm()
 	w.run(30)
 	f := w.figures(t)
-	for i := range f.Nodes {
-		for _, v := range []gauge.Interval{f.Nodes[i].In, f.Nodes[i].Out} {
-			if !math.IsInf(v.High, 1) || v.Value < 1e6 {
-				t.Errorf("the link of node %d has %+v", i, v)
+	for _, v := range []gauge.Interval{f.Nodes[0].In, f.Nodes[0].Out} {
+		if !math.IsInf(v.High, 1) || v.Low > 1e9 || v.Value < 2e8 {
+			t.Errorf("the worker has %+v", v)
+		}
+	}
+}
+
+// TestMeterTakesIdleLinkForFast: few bytes that take a while, or many that take none, say nothing about a link.
+func TestMeterTakesIdleLinkForFast(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ bytes, rate float64 }{{1000, 1e6}, {1000, 2e4}, {2e5, 5e8}} {
+		truth := quietTruth()
+		for i := range truth.Traffic {
+			truth.Traffic[i].Pulled, truth.Traffic[i].Pushed = gauge.Exactly(c.bytes), gauge.Exactly(c.bytes)
+		}
+		for i, part := range []float64{1, 0.8, 1, 0.3} { // latency
+			v := gauge.Exactly(c.rate * part)
+			truth.Nodes[i].In, truth.Nodes[i].Out = v, v
+		}
+		w := quiet(truth)
+		w.warm()
+		w.run(30)
+		f := w.figures(t)
+		for i := range f.Nodes {
+			for _, v := range []gauge.Interval{f.Nodes[i].In, f.Nodes[i].Out} {
+				if !math.IsInf(v.High, 1) || v.Value < 0.3*c.rate {
+					t.Errorf("%+v: the link of node %d has %+v", c, i, v)
+				}
 			}
 		}
+	}
+}
+
+// TestMeterFitsSlowestWorker: what a fast worker waits for a slow one is no wait for servers, and the slowest one shows
+// what is hidden.
+func TestMeterFitsSlowestWorker(t *testing.T) {
+	t.Parallel()
+	truth := quietTruth()
+	for _, i := range []int{0, 1} {
+		truth.Nodes[i].Item = gauge.Exactly(1e-5 * float64(1+i))
+	}
+	for i := range truth.Traffic {
+		truth.Traffic[i].Rows = gauge.Exactly(2e4)
+	}
+	truth.Clocks.Latency = gauge.Exactly(0)
+	w := quiet(truth)
+	w.bsp = true
+	w.warm()
+	w.run(30)
+	f := w.figures(t)
+	if math.Abs(f.Hidden.Applied.Value-0.5) > 0.02 || math.Abs(f.Hidden.Pushed.Value-0.5) > 0.02 ||
+		math.Abs(f.Hidden.Pulled.Value-0.2) > 0.02 || f.Clocks.Latency.Value > 0.01*w.seconds() {
+		t.Errorf("%+v and %+v", f.Hidden, f.Clocks.Latency)
 	}
 }
 
@@ -411,7 +534,7 @@ func checkShortClocks(t *testing.T, f, truth *gauge.Figures) {
 	}
 }
 
-// TestMeterOfClocksTogether: under bounded staleness several clocks may complete at once.
+// TestMeterOfClocksTogether: under bounded staleness several clocks may complete at once, in one step or in several.
 func TestMeterOfClocksTogether(t *testing.T) {
 	t.Parallel()
 	w := quiet(quietTruth())
@@ -424,6 +547,14 @@ func TestMeterOfClocksTogether(t *testing.T) {
 	}
 	if epoch, clocks := w.meter.Epoch(10); clocks != 3*40 || !close(epoch.Value, 1) {
 		t.Errorf("%+v by %d clocks", epoch, clocks)
+	}
+	w = quiet(quietTruth())
+	w.stride = 3
+	w.warm()
+	w.run(60)
+	f := w.figures(t)
+	if f.Clocks.Measured != 57 || f.Clocks.Passed != 61 || !close(f.Traffic[0].Rows.Value, 1000) {
+		t.Errorf("%+v, %+v", f.Clocks, f.Traffic)
 	}
 }
 
@@ -484,10 +615,13 @@ func TestMeterStartsAgainWithProcess(t *testing.T) {
 		n.report.Millis = millis
 		w.nodes[id] = n
 	}
-	w.run(12)
+	for i := range w.truth.Nodes {
+		w.truth.Nodes[i].Item = gauge.Exactly(1.3e-5)
+	}
+	w.run(16)
 	f := w.figures(t)
-	if got := f.Nodes[0]; !close(got.Item.Value, 1e-5) || got.Item.Low < 0.99e-5 || got.Item.High > 1.01e-5 {
-		t.Errorf("%+v", got.Item)
+	if got := f.Nodes[0].Item; !close(got.Value, 1.3e-5) || got.Low < 0.99e-5 || got.High > 1.31e-5 {
+		t.Errorf("%+v", got)
 	}
 	if p := f.Traffic[0].Pulled; !close(p.Value, 4e6) || p.Low < 3.9e6 || p.High > 4.1e6 {
 		t.Errorf("%+v", p)

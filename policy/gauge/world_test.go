@@ -40,6 +40,8 @@ type world struct {
 	former []gauge.Report             // that come again
 	after  []gauge.Report             // that come late
 	again  float64                    // share of reports that come again at once, with those before
+	bsp    bool                       // other nodes are waited for as commits
+	stride int                        // clocks that complete together; 0: one
 	silent bool                       // nodes do not know processor times
 	last   float64                    // seconds of the last clock
 	slow   map[bellows.NodeID]float64 // how many times as long a node computes
@@ -232,11 +234,17 @@ func (w *world) play(slow float64) {
 		}
 		w.report(n.ID, false)
 		if t.Works {
-			node.spent[tally.Idle] += max(0, took-p.compute-p.pull-p.push-p.apply) * float64(n.Slots)
+			phase := tally.Idle
+			if w.bsp {
+				phase = tally.CommitWait
+			}
+			node.spent[phase] += max(0, took-p.compute-p.pull-p.push-p.apply) * float64(n.Slots)
 		}
 	}
 	w.now += time.Duration(took * 1e9)
-	w.meter.Clock(w.now, w.clock)
+	if w.stride == 0 || (w.clock+1)%w.stride == 0 {
+		w.meter.Clock(w.now, w.clock)
+	}
 	for i := range w.after {
 		w.meter.Report(&w.after[i])
 	}
