@@ -83,7 +83,7 @@ func TestSurvivorsAreHeld(t *testing.T) {
 			}
 			for _, b := range bugs {
 				for _, planted := range []string{"", b.name} {
-					c := exec.Command(program, "-test.run", b.tests, "-test.v", "-test.timeout", "1m")
+					c := exec.Command(program, "-test.run", b.tests, "-test.v", "-test.timeout", "3m")
 					c.Dir, c.Env = filepath.Join("..", "..", room), append(os.Environ(), "BELLOWS_PLANTED="+planted)
 					out, err := c.CombinedOutput()
 					if ran := strings.Contains(string(out), "=== RUN"); !ran || (err != nil) != (planted != "") {
