@@ -20,7 +20,7 @@ import (
 // Source makes the status of a job.
 type Source func(ctx context.Context) (Status, error)
 
-// Measured returns what a job has measured of itself. An error says why it has no figures, or none yet.
+// Measured returns the figures of a job. An error says why it has none, or none yet.
 type Measured func(ctx context.Context) (*gauge.Figures, error)
 
 // Limits of what is answered.
@@ -31,9 +31,8 @@ const (
 	headerMost    = 16 << 10
 )
 
-// NewHandler answers GET /status with a Status, GET /metrics with the same for Prometheus, GET /figures with what the
-// job has measured of itself, and GET /events with the events so far, a line each; with ?follow=1 also with those to
-// come.
+// NewHandler answers GET /status with a Status, GET /metrics with the same for Prometheus, and GET /figures with the
+// figures of the job. GET /events has the events so far, a line each; with ?follow=1 also those to come.
 func NewHandler(status Source, measured Measured, events *Feed) http.Handler {
 	h := &handler{status, measured, events}
 	mux := http.NewServeMux()

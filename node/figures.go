@@ -38,7 +38,7 @@ func (l measured) Whole() *measure.Whole {
 	return w
 }
 
-// Figures returns what the job has measured of itself. An error of kind Unavailable says how many clocks it takes
+// Figures returns the figures of the job. An error of kind Unavailable says how many clocks it takes
 // more; one of kind Config, why the job will have no figures.
 func (c *Commands) Figures(ctx context.Context) (*gauge.Figures, error) {
 	m, err := c.Moment(ctx)

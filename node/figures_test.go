@@ -19,7 +19,7 @@ import (
 	"bellows/train"
 )
 
-// figured runs a job at three nodes, of which the last only holds partitions. A task calls look in each clock, until
+// figured runs a job at three nodes, and the last one only holds partitions. A task calls look in each clock, until
 // that ends the job.
 func figured(t *testing.T, clocks int, look func(*node.Commands, bellows.Clock) (done bool, err error)) {
 	t.Helper()

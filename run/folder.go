@@ -388,7 +388,7 @@ func (f *Folder) Measured(figures any) error {
 	return f.store(metricsFile, figures)
 }
 
-// KeepFigures stores what the run has measured of itself, from which the times of other shapes are predicted.
+// KeepFigures stores the figures of the run, from which the times of other shapes are predicted.
 func (f *Folder) KeepFigures(measured *gauge.Figures) error { return f.store(figuresFile, measured) }
 
 // store stores an object as JSON.

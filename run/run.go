@@ -15,8 +15,8 @@
 //
 // Callers that only read use Look.
 //
-// A folder holds run.json (the Config and the state), events.jsonl, metrics.json, figures.json if several nodes measured
-// enough, output.log if processes wrote output, and, while a run is not finished, its cuts in checkpoint/ (package archive), unless they are kept elsewhere. The model
+// A folder holds run.json (the Config and the state), events.jsonl, and metrics.json. It also holds figures.json if
+// several nodes measured enough, output.log if processes wrote output, and, while a run is not finished, its cuts in checkpoint/ (package archive), unless they are kept elsewhere. The model
 // that package model saves is in the same folder.
 //
 // The package does not touch the folder of a run that another process trains. It refuses the folder of an unfinished run

@@ -117,7 +117,7 @@ func (d *advisor) look() bool {
 	return false // the job is over
 }
 
-// follow does what is advised.
+// follow carries out the advice about a moment.
 func (d *advisor) follow(m *advise.Moment) {
 	if d.wanted() || m.Clocks < gauge.ClocksLeast {
 		return

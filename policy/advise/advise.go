@@ -1,4 +1,4 @@
-// Package advise decides, from what a job has measured of itself, whether it changes its shape, and to which one.
+// Package advise decides by the figures of a job whether it changes its shape, and to which one.
 //
 // An Advisor is a value of its caller, which passes it the job when a number of clocks have passed in one shape (Step),
 // and carries out what it returns. Its State is kept in the log of the run: an Advisor that is made with it later tries
@@ -55,8 +55,8 @@ type Advice struct {
 	Change bool
 	Shape  shape.Shape // to change to, if it changes
 	Now    string      // the present shape, by choose.Name
-	To     string      // the other one; empty: there is none
-	Judged string      // whether the prediction of the present shape came true; empty: there is nothing to judge
+	To     string      // the other one, if it changes
+	Judged string      // whether the prediction of the present shape came true; empty: nothing to judge
 	Reason string      // of what is done, a sentence without its end
 }
 

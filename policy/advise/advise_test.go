@@ -40,12 +40,13 @@ func take(f *gauge.Figures, s *shape.Shape) {
 }
 
 // TestAdviceLeavesShapeThatDidNotHold: a shape that is slower than predicted is left for the one that was measured, and
-// is not tried again; later it is judged. What is remembered survives the log.
+// is not tried again; later it is judged. The state survives the log.
 func TestAdviceLeavesShapeThatDidNotHold(t *testing.T) {
 	t.Parallel()
 	m, a := moment(), &Advisor{}
 	first, err := a.Step(m)
-	if err != nil || !first.Change || first.Judged != "" || !strings.Contains(first.Sentence(), " are faster: an epoch takes 1e+06 s") {
+	if err != nil || !first.Change || first.Judged != "" ||
+		!strings.Contains(first.Sentence(), " are faster: an epoch takes 1e+06 s") {
 		t.Fatalf("%+v, %v", first, err)
 	}
 	before := m.Figures.Shape()
@@ -58,7 +59,8 @@ func TestAdviceLeavesShapeThatDidNotHold(t *testing.T) {
 	if !reflect.DeepEqual(a.State, b.State) {
 		t.Errorf("%s is read as %+v", text, b.State)
 	}
-	if preview, err := b.Preview(m); err != nil || preview.To != choose.Name(&before) || !reflect.DeepEqual(a.State, b.State) {
+	if preview, err := b.Preview(m); err != nil ||
+		preview.To != choose.Name(&before) || !reflect.DeepEqual(a.State, b.State) {
 		t.Errorf("a preview is %+v, %v, and leaves %+v", preview, err, b.State)
 	}
 	back, err := b.Step(m)
@@ -176,16 +178,20 @@ func TestBeginAsDemanded(t *testing.T) {
 		{choose.Ask{Servers: choose.Bounds{Low: 1, High: 2}}, "node-1:2+0 node-2:2+0 node-3:2+0 node-4:0+6"},
 		{choose.Ask{Servers: choose.Bounds{Low: 2, High: 2}}, "node-1:3+0 node-2:3+0 node-3:0+3 node-4:0+3"},
 		{choose.Ask{Workers: choose.Bounds{Low: 1, High: 2}}, "node-1:3+2 node-2:3+2 node-3:0+1 node-4:0+1"},
-		{choose.Ask{Workers: choose.Bounds{Low: 1, High: 1}, Servers: choose.Bounds{Low: 1, High: 1}}, "node-1:6+0 node-4:0+6"},
-		{choose.Ask{Pins: map[bellows.NodeID]choose.Role{1: choose.Server, 2: choose.Unused}}, "node-1:0+2 node-3:3+2 node-4:3+2"},
+		{choose.Ask{Workers: choose.Bounds{Low: 1, High: 1}, Servers: choose.Bounds{Low: 1, High: 1}},
+			"node-1:6+0 node-4:0+6"},
+		{choose.Ask{Pins: map[bellows.NodeID]choose.Role{1: choose.Server, 2: choose.Unused}},
+			"node-1:0+2 node-3:3+2 node-4:3+2"},
 		{choose.Ask{Workers: choose.Bounds{Low: 2, High: 4}}, choose.Name(&now.Shape)},
 	} {
 		d, err := Begin(c.ask)(now)
-		if name := choose.Name(&d.Shape); err != nil || name != c.want || d.Validate() != nil || len(d.Nodes) != len(now.Nodes) {
+		name := choose.Name(&d.Shape)
+		if err != nil || name != c.want || d.Validate() != nil || len(d.Nodes) != len(now.Nodes) {
 			t.Errorf("%+v: %s of %+v, %v, not %s", c.ask, name, d.Nodes, err, c.want)
 		}
 	}
-	if _, err := Begin(choose.Ask{Workers: choose.Bounds{Low: 4, High: 4}, Servers: choose.Bounds{Low: 2, High: 2}, Apart: true})(now); err == nil {
+	four, two := choose.Bounds{Low: 4, High: 4}, choose.Bounds{Low: 2, High: 2}
+	if _, err := Begin(choose.Ask{Workers: four, Servers: two, Apart: true})(now); err == nil {
 		t.Error("four workers and two servers of four nodes")
 	}
 }
@@ -196,14 +202,16 @@ func TestNamesOfShapesAreParsed(t *testing.T) {
 	dealt := 0
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 4))
-		f := gaugetest.Random(rng, gaugetest.Size{Nodes: 2 + rng.IntN(5), Splits: 1 + rng.IntN(9), Partitions: 1 + rng.IntN(9)}, 1)
+		size := gaugetest.Size{Nodes: 2 + rng.IntN(5), Splits: 1 + rng.IntN(9), Partitions: 1 + rng.IntN(9)}
+		f := gaugetest.Random(rng, size, 1)
 		if rng.IntN(2) == 0 {
 			for i := range min(len(f.Splits), len(f.Partitions)) {
 				f.Partitions[i].Near = &i
 			}
 		}
 		now := f.Shape()
-		d, err := shape.Random(seed, 0)(shape.Snapshot{Job: f.Job(), Shape: now, Want: shape.Want{Workers: 1, Servers: 1, Slots: 1, Lanes: 1, Next: 99}})
+		d, err := shape.Random(seed, 0)(shape.Snapshot{Job: f.Job(), Shape: now,
+			Want: shape.Want{Workers: 1, Servers: 1, Slots: 1, Lanes: 1, Next: 99}})
 		require.NoError(t, err)
 		name := choose.Name(&d.Shape)
 		s, err := dealAs(f, &now, name)

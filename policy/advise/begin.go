@@ -81,7 +81,7 @@ func begin(ask *choose.Ask, now *shape.Snapshot) []shape.Node {
 	return slices.DeleteFunc(nodes, func(n shape.Node) bool { return n.Slots+n.Lanes == 0 && n.ID != now.Want.Stays })
 }
 
-// used returns a shape with the roles of which nodes make use.
+// used returns a shape without the roles for which nodes have no parts.
 func used(s *shape.Shape) shape.Shape {
 	with := shape.Shape{Partitions: s.Partitions, Splits: s.Splits}
 	for _, n := range s.Nodes {

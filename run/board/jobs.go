@@ -132,7 +132,7 @@ func fetch(ctx context.Context, path string, dial func(ctx context.Context, netw
 	return answer.StatusCode, body, err
 }
 
-// Figures asks the job for what it has measured of itself. An error of kind Refused says why it has no figures yet, one
+// Figures asks the job for its figures. An error of kind Refused says why it has no figures yet, one
 // of kind Config why it will have none.
 func (j Job) Figures(ctx context.Context) (*gauge.Figures, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerWithin, fmt.Errorf("no answer within %v; is it stopped?", answerWithin))

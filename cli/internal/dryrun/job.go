@@ -19,8 +19,8 @@ import (
 // runsFolder has the folders of runs without --out.
 const runsFolder = "runs"
 
-// figuresOf returns what a job has measured: from the job if it runs, else from the folder of its run. word is the
-// name of a running job, or a folder; one below runs may be given by its name.
+// figuresOf returns what a job has measured: from the job if it runs, else from the folder of its run. A word
+// is the name of a running job, or a folder; one below runs may be given by its name.
 func (o *options) figuresOf(ctx context.Context, word string) (*gauge.Figures, error) {
 	dir, name := word, word
 	if !isRun(dir) {

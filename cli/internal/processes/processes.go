@@ -249,7 +249,7 @@ func (o *Options) Flags(f *pflag.FlagSet) {
 	f.StringVar(&o.Transport, "transport", "unix", "`KIND` of sockets of processes: unix or tcp")
 	f.StringVar(&o.Wire, "wire", "fp32", "`TYPE` of sent floats: fp32, fp16 or bf16")
 	f.StringVar(&o.Pairs, "connections", "auto", "`NUMBER` of connections per pair of processes")
-	f.StringVar(&o.Shape, "shape", "off", "`WHO` chooses roles: auto, explain or off")
+	f.StringVar(&o.Shape, "shape", "off", "`MODE` of choosing roles: auto, explain or off")
 	f.Var(pin{o}, "pin", "`NODE=ROLE` that stays; false: roam over CPUs")
 	o.Where.Flags(f)
 	f.DurationVar(&o.Notice, "notice", 30*time.Second, "`DURATION` to hand over work after SIGTERM")
