@@ -205,3 +205,27 @@ func TestCheckMemoryNamesNode(t *testing.T) {
 		f.Nodes[node].Memory = 0
 	}
 }
+
+// TestCloseNumbersOfSplitsSayNothingOfOthers: the slope between 14 and 15 splits is noise, and not that of 5.
+func TestCloseNumbersOfSplitsSayNothingOfOthers(t *testing.T) {
+	t.Parallel()
+	pulled := func(splits ...int) float64 {
+		f := gaugetest.Uniform(gaugetest.Size{Nodes: 2, Splits: 64, Partitions: 1})
+		f.Traffic = f.Traffic[:0]
+		for _, k := range splits {
+			amount := gauge.Exactly(1e6)
+			if k == 15 {
+				amount = gauge.Exactly(1.07e6)
+			}
+			f.Traffic = append(f.Traffic, gauge.Traffic{Splits: k, Pulled: amount})
+		}
+		p, _, _ := New(f).Traffic(4)
+		return p
+	}
+	if got := pulled(14, 15); got < 0.5e6 || got > 0.6e6 {
+		t.Errorf("%g bytes of 4 splits by those of 14 and 15", got)
+	}
+	if got := pulled(7, 14); !near(got, 1e6) {
+		t.Errorf("%g bytes of 4 splits by those of 7 and 14, which have all rows in common", got)
+	}
+}

@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/core/liveness"
+	"bellows/policy/choose"
 	"bellows/policy/shape"
 	"bellows/sim/lab/link"
 	"bellows/sim/lab/script"
@@ -37,6 +38,8 @@ type Config struct {
 	Cuts       Cuts
 	Recovery   Recovery
 	Measure    bool // make figures of the job, as its controller does
+	// Choose lets the job change its shape by its figures, within what is asked. nil: it does not.
+	Choose *choose.Ask
 }
 
 const limitDefault = 1000 * time.Hour

@@ -13,7 +13,7 @@ import (
 // measure passes on what a step of node 0 has done, as package node does. When a clock is complete, all nodes report.
 func (w *world) measure() {
 	l := w.nodes[0].lead
-	if !w.cfg.Measure || !l.Begun() || l.outcome != nil {
+	if !w.cfg.Measure && w.cfg.Choose == nil || !l.Begun() || l.outcome != nil {
 		return
 	}
 	complete, _, _ := l.Progress()
@@ -31,6 +31,7 @@ func (w *world) measure() {
 	}
 	w.feed.Step(&measure.State{Now: w.elapsed(), Complete: complete, Rerouted: l.fx.Route != nil, Nodes: w.members,
 		Changing: w.changing(), Cutting: len(w.cuts.open) > 0, Epochs: l.fx.Epochs}, measured{w})
+	w.advise()
 }
 
 // count notes what has moved since the last route, and who takes part.

@@ -23,6 +23,9 @@ func (w *world) shaper() *reshaping.Shaper {
 		w.shape = reshaping.New(&trace.Trace{Clock: new(int64)}, new(coverage.Coverage), shaping{w})
 		w.keepRoles()
 		w.shape.OnAnswer = func(o *reshape.Outcome) {
+			if w.advising.answered(o, w.elapsed()) {
+				return
+			}
 			i, some := w.happen.asked[o.Ask]
 			if !some {
 				i = w.happen.asking

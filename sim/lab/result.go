@@ -35,6 +35,7 @@ type Result struct {
 	Lives     int             // how often the job began or was rolled back
 	Figures   *gauge.Figures  // that the job has measured; nil: none
 	Missing   error           // why there are no figures
+	Advised   []Advised       // what the job has decided about its shape, in order
 }
 
 // Epoch is what the driver reported, and where the cluster stood.
@@ -97,6 +98,7 @@ func (w *world) result() (*Result, error) {
 		r.Phases.Add(&spent)
 		r.Nodes = append(r.Nodes, NodeResult{spent, n.sent, n.received, n.local})
 	}
+	r.Advised = w.advising.list
 	if w.cfg.Measure {
 		r.Figures, r.Missing = w.feed.Figures(measured{w}.Whole())
 	}

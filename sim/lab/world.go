@@ -39,6 +39,7 @@ type world struct {
 	complete   bellows.Clock // the last that the feed knows
 	members    int           // nodes that take part
 	measured   *route.Route  // the last that the feed knows
+	advising   advising
 	machines   []*machine
 	nodes      []*node
 	coroutines []*taskCoroutine // per split
