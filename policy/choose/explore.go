@@ -31,7 +31,7 @@ func (s *searcher) explore(x *box, c []bound.Class, most float64, better func(*d
 	if x.together && s.ask.Workers == (Bounds{}) {
 		all = s.assign(s.whole(true).high, true)
 	}
-	likely, epoch, latency := math.Inf(1), float64(s.f.Clocks.Epoch), s.model.Latency()
+	likely, epoch := math.Inf(1), float64(s.f.Clocks.Epoch)
 	for _, together := range ways {
 		if s.apartWorse && !together && x.together {
 			continue
@@ -41,7 +41,7 @@ func (s *searcher) explore(x *box, c []bound.Class, most float64, better func(*d
 			continue
 		}
 		var best *dealing
-		for _, d := range s.starts(roles, c, x.least/epoch-latency, most/epoch-latency) {
+		for _, d := range s.starts(roles, c, x.least/epoch, most/epoch) {
 			s.judge(d)
 			if better(d); best == nil || d.seconds < best.seconds {
 				best = d

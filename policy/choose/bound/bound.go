@@ -109,12 +109,6 @@ func New(f *gauge.Figures, model *cost.Model) *Bounder {
 // nothing is below the second one, it returns that. If alone, each machine that works has a split at least.
 func (b *Bounder) Least(classes []Class, alone bool, low, most float64) float64 {
 	b.set(classes, alone)
-	latency := b.model.Latency() // of every shape
-	return latency + b.explained(max(0, low-latency), most-latency)
-}
-
-// explained returns the least time without the latency of a clock.
-func (b *Bounder) explained(low, most float64) float64 {
 	b.coarse = true
 	may := b.feasible(most)
 	b.coarse = false
