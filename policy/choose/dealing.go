@@ -26,20 +26,19 @@ func (d *dealing) clone() dealing {
 // (§III.C, Fig. 3). Here the numbers of workers of each kind of machine are counted. For each, shares follow from the
 // rates of nodes, are rounded, and improved part by part.
 type searcher struct {
-	f          *gauge.Figures
-	ask        *Ask
-	model      *cost.Model
-	list       []place
-	kinds      [][]int // nodes with a role that is free, by kind of machine
-	kind       []int   // of each node, or -1
-	at         map[bellows.NodeID]int
-	size       sizes
-	bound      *bound.Bounder
-	limit      cost.Limit
-	left       int // loads that may still be judged
-	buf        []cost.Group
-	pool       []start // dealings to improve
-	apartWorse bool    // machines that work should also serve
+	f     *gauge.Figures
+	ask   *Ask
+	model *cost.Model
+	list  []place
+	kinds [][]int // nodes with a role that is free, by kind of machine
+	kind  []int   // of each node, or -1
+	at    map[bellows.NodeID]int
+	size  sizes
+	bound *bound.Bounder
+	limit cost.Limit
+	left  int // loads that may still be judged
+	buf   []cost.Group
+	pool  []*dealing // to improve, the fastest first
 }
 
 // sizes are what parts weigh in the mean.

@@ -60,6 +60,9 @@ func find(f *gauge.Figures, ask Ask, list []place) (*Choice, error) {
 	return c, nil
 }
 
+// alikePart is the part of the work that the bound may take if machines are alike.
+const alikePart = 8
+
 // Machines that are alike get even shares, unless there are few of them and the bound is this much lower.
 const (
 	searchMost = 64
@@ -124,6 +127,7 @@ func findAlike(f *gauge.Figures, ask Ask, list []place) (*Choice, error) {
 		return nil, refuse(c.Rows)
 	}
 	s := newSearcher(f, &ask, list)
+	s.left /= alikePart
 	c.Bound = s.prove(c.Epoch.Value, nil)
 	return c, nil
 }

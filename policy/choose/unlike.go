@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"bellows"
-	"bellows/policy/choose/bound"
 	"bellows/policy/cost"
 	"bellows/policy/gauge"
 	"bellows/policy/shape"
@@ -23,8 +22,7 @@ func findUnlike(f *gauge.Figures, ask Ask, list []place) (*Choice, error) {
 	s := newSearcher(f, &ask, list)
 	c := &Choice{}
 	var best *dealing
-	var tried []Row
-	byRow := map[Counts]cost.Prediction{}
+	rows := map[Counts]dealing{} // the best one of all numbers that were tried
 	better := func(d *dealing) bool {
 		if d == nil {
 			return false
@@ -34,15 +32,14 @@ func findUnlike(f *gauge.Figures, ask Ask, list []place) (*Choice, error) {
 		if !counts.within(&ask, f) {
 			return false
 		}
-		if _, seen := byRow[counts]; !seen {
-			p := s.model.Predict(s.groups(d))
-			byRow[counts] = p
-			tried = append(tried, Row{Counts: counts, Seconds: d.seconds, Memory: s.model.CheckMemory(s.groups(d))})
+		if of, seen := rows[counts]; !seen || d.seconds < of.seconds {
+			rows[counts] = d.clone()
 		}
 		if !fits || best != nil && d.seconds >= best.seconds*(1-same) {
 			return false
 		}
-		best = d
+		e := d.clone()
+		best = &e
 		return true
 	}
 	for _, together := range families(ask) {
@@ -59,27 +56,39 @@ func findUnlike(f *gauge.Figures, ask Ask, list []place) (*Choice, error) {
 		s.climb(at, together, better)
 	}
 	if best == nil {
-		return nil, refuse(tried)
+		return nil, refuse(s.rows(rows))
 	}
 	kept := s.left / 2 // for improving
 	if ask.Apart {
 		kept = s.left / 4 // the bound takes more, and improving gains less
 	}
 	s.left -= kept
-	least := s.prove(best.seconds, func(x *box, c []bound.Class) float64 {
-		s.explore(x, c, best.seconds, better)
+	least := s.prove(best.seconds, func(d *dealing) float64 {
+		better(d)
+		s.keep(d)
 		return best.seconds
 	})
 	s.left = max(0, s.left) + kept
-	first := best.clone()
-	s.pool = append(s.pool, start{dealing: &first})
-	s.polish(best.seconds, better)
-	slices.SortFunc(tried, func(a, b Row) int {
-		return cmp.Or(cmp.Compare(a.Both, b.Both), cmp.Compare(a.works(), b.works()))
-	})
-	c.Rows, c.Bound = tried, least
-	c.predict = func(c Counts) cost.Prediction { return byRow[c] }
+	s.keep(best)
+	s.polish(better)
+	c.Rows, c.Bound = s.rows(rows), least
+	c.predict = func(c Counts) cost.Prediction {
+		d := rows[c]
+		return s.model.Predict(s.groups(&d))
+	}
 	return c, s.realize(c, best)
+}
+
+// rows returns what is expected of numbers of nodes, by the best dealing of each.
+func (s *searcher) rows(of map[Counts]dealing) (rows []Row) {
+	for counts, d := range of {
+		rows = append(rows, Row{Counts: counts, Seconds: d.seconds, Memory: s.model.CheckMemory(s.groups(&d))})
+	}
+	slices.SortFunc(rows, func(a, b Row) int {
+		workers := cmp.Compare(a.works(), b.works())
+		return cmp.Or(cmp.Compare(a.Both, b.Both), workers, cmp.Compare(a.serves(), b.serves()))
+	})
+	return rows
 }
 
 // realize deals the parts as they were found to be best.

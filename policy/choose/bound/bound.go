@@ -1,315 +1,294 @@
-// Package bound finds times that no shape of a job can beat, whatever it deals to which node.
+// Package bound finds times that no shape of a job can beat, whatever it deals to which node, and dealings that come
+// close to them.
 //
-// A bound is for classes of machines. It takes from the cost model what holds for every dealing to them. It knows no
-// shapes, and decides nothing.
+// A bound is for classes of machines. It takes from the cost model what holds for every dealing to them: memory, pairs
+// of nodes and parts near splits are left out, since they only add to a cost. The package knows no shapes, and decides
+// nothing.
+//
+// Three times are common to all nodes of a shape: those that the slowest server needs for pulls, for pushes and for
+// changes. If they are given, each machine is for itself: with so many splits it has room for so many partitions. What
+// all machines have room for together is bounded by a price of a split (a Lagrange multiplier). So ranges of the three
+// times, and of the numbers of workers of each class, are cut into boxes until the least bound is close to the best
+// time that is known (branch and bound).
 package bound
 
 import (
 	"math"
 
-	"bellows/core/planted"
 	"bellows/policy/cost"
 	"bellows/policy/gauge"
 )
 
-// Class is machines that are taken as alike, and what they do. Its figures are the best ones of any of them.
+// Class is machines that are taken as alike, and what they may do. Its figures are the best ones of any of them.
 type Class struct {
-	Count         int
-	Works, Serves bool
-	Slots, Lanes  int
-	Speed         cost.Speed
-
-	most  int     // splits that one of them can run in the time at hand
-	share float64 // of the model, that one of them can serve at most in that time
-	lines [3]line // of its processors and links, if it serves
-	first int     // splits before a range of waits is looked at
-	busy  bool    // lines limit its share
-	rate  float64 // see slowest
+	Count        int
+	Low, High    int  // how many of them work; each has a split at least
+	Idle         bool // those that work may have no split
+	Serves       bool // those that do not work may serve
+	Both         bool // those that work may also serve
+	Slots, Lanes int
+	Speed        cost.Speed
 }
 
-// Bounder finds a time that no shape can beat. It takes from the cost model what holds for every dealing of parts: at a
-// time T each worker can run so many splits at most, and servers need so long at least for what these pull and push.
-// Memory, pairs of nodes and parts near splits are left out: they only add to a cost.
+// Bounder bounds the times of one job.
 type Bounder struct {
-	model               *cost.Model
-	splits              int
-	unit                float64 // the share of the model that a partition has; 0: they are not alike
-	concave             bool    // of the traffic, as a function of splits
-	pull, push, applied float64 // shares that compute does not hide
-	classes             []Class
-	coarse              bool // partitions may be cut
-	alone               bool // each machine that works has a split at least
-	work                int  // classes that were looked at
-	rates               []served
-	times               [3]float64   // of servers for pulls, pushes and changes that the bound finds
-	levels              [2][]float64 // see whole
-	prices              []float64    // see carried
-	corners             [][3]float64 // see corner
-	// mixed is the least wait for servers if only so many of the parts of pulls and of pushes count.
-	mixed [weights + 1][weights + 1]float64
-	order []int // of the classes that work, the one with the most splits first
+	splits  int
+	parts   float64      // partitions; 1, which is the whole model, if they are not alike
+	whole   bool         // parts are whole partitions
+	lanes   bool         // and nothing else is in a lane
+	concave bool         // the traffic is, as a function of splits
+	traffic [3][]float64 // of a node: pulls, pushes and changes, by its splits
+	waits   [3]float64   // shares of their times that compute does not hide
+
+	classes []Class
+	work    int
+	tables  []table
+	order   []int // of the classes, by the splits that a machine can run
+	low     price // less than all splits are run
+	high    price // all splits are run, or more
+	spare   price
+	least   bool // prices are of the partitions that it takes
 }
 
 // same is how much two amounts may differ that count as equal.
 const same = 1e-9
 
-// weights is how finely the wait of a worker is divided into that for its own link and that for servers.
-const weights = 4
-
-// fineLoads is how many loads of a node take as long to judge as the bound of a class, if partitions are whole.
-const fineLoads = 1
-
-// precise is how far a bound may be below what the Bounder can show.
-const precise = 5e-4
-
-// waitStep is the ratio of the ends of a range of waits.
-const waitStep = 1.05
-
-// pairsMost bounds the times that whole tries. Many partitions are rounded by little.
-const pairsMost = 4096
-
 // New returns the bounder of a job.
 func New(f *gauge.Figures, model *cost.Model) *Bounder {
-	b := &Bounder{model: model, splits: len(f.Splits), concave: true}
-	b.pull, b.push, b.applied = model.Waits()
-	var size int64 = -1
-	parts := 0
+	b := &Bounder{splits: len(f.Splits), parts: 1, lanes: true, concave: true}
+	b.waits[0], b.waits[1], b.waits[2] = model.Waits()
+	var size int64
+	free := 0
 	for i := range f.Partitions {
 		p := &f.Partitions[i]
 		if p.Near != nil {
+			b.lanes = false
 			continue
 		}
-		if parts++; parts > 1 && size != p.Bytes {
-			size = -1
-			parts = math.MinInt32
+		if free++; free == 1 {
+			size, b.whole = p.Bytes, true
 		}
-		if parts > 0 {
-			size = p.Bytes
-		}
+		b.whole = b.whole && p.Bytes == size
 	}
-	if parts > 0 {
-		b.unit = 1 / float64(parts)
+	if b.whole {
+		b.parts = float64(free)
 	}
-	var last, step [3]float64
+	for kind := range b.traffic {
+		b.traffic[kind] = make([]float64, b.splits+1)
+	}
 	for n := 1; n <= b.splits; n++ {
-		var now [3]float64
-		now[0], now[1], now[2] = model.Traffic(n)
-		for i := range now {
-			d := now[i] - last[i]
-			if n > 1 && d > step[i]*(1+same)+same*now[i] {
+		b.traffic[0][n], b.traffic[1][n], b.traffic[2][n] = model.Traffic(n)
+	}
+	for _, list := range b.traffic {
+		for n := 2; n <= b.splits; n++ {
+			if list[n]-list[n-1] > (list[n-1]-list[n-2])*(1+same)+same*list[n] {
 				b.concave = false
 			}
-			last[i], step[i] = now[i], d
 		}
 	}
 	return b
 }
 
-// Least returns a time that no shape of the classes can beat, of an epoch of one clock. It looks between two times: if
-// nothing is below the second one, it returns that. If alone, each machine that works has a split at least.
-func (b *Bounder) Least(classes []Class, alone bool, low, most float64) float64 {
-	b.set(classes, alone)
-	b.coarse = true
-	may := b.feasible(most)
-	b.coarse = false
-	if !may || !b.feasible(most) {
-		return most
-	}
-	if high := low * (1 + precise); b.feasible(high) {
-		return low
-	}
-	high := most
-	enough := precise
-	if !b.alone {
-		enough *= 6 // the numbers in a box are looked at later
-	}
-	for high-low > enough*high {
-		if mid := (low + high) / 2; b.feasible(mid) {
-			high = mid
-		} else {
-			low = mid
-		}
-	}
-	if planted.On("bound-above-optimum") {
-		return high * 1.1
-	}
-	return low
+// box is ranges of the numbers of workers of each class, and of the seconds of servers for pulls, pushes and changes.
+type box struct {
+	low, high []int
+	from, to  [3]float64
+	least     float64 // a time that no shape in the box can beat
+	depth     int     // cuts that made it
 }
 
-func (b *Bounder) set(classes []Class, alone bool) {
-	b.classes, b.alone, b.order = classes, alone, b.order[:0]
-	for i := range classes {
-		if classes[i].Works && classes[i].Count > 0 {
-			b.order = append(b.order, i)
-		}
-	}
+// table is what machines of a class have room for in a box, in a time.
+type table struct {
+	cap    int     // splits that one can run at most
+	server float64 // partitions for which one has room that does not work
+	rows   []row   // of one that works
 }
 
-// Room is what a time that is not ruled out has room for.
-type Room struct {
-	Splits  []int      // that a machine can run at most, by class
-	Servers [3]float64 // seconds of the slowest server for pulls, pushes and changes, as the bound has them
+// row is what a machine can have that runs so many splits.
+type row struct {
+	splits int
+	room   float64 // partitions at most
+	least  float64 // and at least: a worker does not pull from itself
 }
 
-// Room returns what a time has room for, if each machine that works has a split at least.
-func (b *Bounder) Room(classes []Class, t float64) (r Room, feasible bool) {
-	b.set(classes, true)
-	if b.coarse = false; !b.feasible(t) {
-		return r, false
-	}
-	for i := range classes {
-		r.Splits = append(r.Splits, classes[i].most)
-	}
-	r.Servers = b.times
-	return r, true
+// price is a price of a split in partitions, and what is best at that price.
+type price struct {
+	price float64
+	value float64 // of all machines, less that of all splits
+	more  float64 // splits that are run beyond those that there are
+	best  []best
 }
 
-// Work returns how much work the bounds have taken so far, in classes that were looked at.
-func (b *Bounder) Work() int { return b.work }
+// best is what is best for the machines of a class: so many work, with a row.
+type best struct{ workers, row int }
+
+// rowsMost is how many rows a table has, about. If there are more numbers of splits, a row is for several.
+const rowsMost = 256
 
 // feasible reports whether a clock of so many seconds is not ruled out.
-func (b *Bounder) feasible(t float64) bool {
-	for i := range b.classes {
-		b.classes[i].share = 1
+func (b *Bounder) feasible(x *box, t float64) bool {
+	t *= 1 + same
+	wait := 0.0
+	for kind, share := range b.waits {
+		if share > 0 {
+			wait += share * x.from[kind]
+		}
 	}
-	var server [4]float64 // least seconds for all pulls, all pushes, all changes, and what is not hidden of all three
-	for range 3 {
-		if b.work += len(b.classes); !b.coarse {
-			b.work += fineLoads * len(b.classes)
-		}
-		runs := 0
-		for _, i := range b.order {
-			c := &b.classes[i]
-			c.most = b.mostSplits(c, t, server)
-			if c.most == 0 && b.alone {
-				return false
+	fastest := math.Inf(1)
+	for i := range b.classes {
+		c, table := &b.classes[i], &b.tables[i]
+		table.cap = 0
+		if x.high[i] > 0 {
+			table.cap = int(max(0, min(float64(b.splits), float64(c.Slots)*math.Floor((t-wait)/c.Speed.Split+same))))
+			if table.cap > 0 {
+				fastest = min(fastest, c.Speed.Split)
 			}
-			runs += c.Count * c.most
 		}
-		if runs < b.splits {
+		if table.cap == 0 && x.low[i] > 0 && !c.Idle {
 			return false
 		}
-		all := b.totals()
-		b.limit(t, all)
-		next := b.servers(all)
-		if max(next[0], next[1], b.slowest(4, all), b.busy(all), next[3]) > t*(1+same) {
+	}
+	to := x.to
+	for kind, share := range b.waits {
+		if share > 0 {
+			to[kind] = min(to[kind], (t-fastest-wait)/share+x.from[kind])
+		} else {
+			to[kind] = math.Inf(1)
+		}
+	}
+	for range 2 {
+		if !b.runs(x) {
 			return false
 		}
-		if next == server {
+		b.work += 4 + 2*len(b.classes)
+		kept, possible := b.tabulate(x, to, b.totals(x), t)
+		if !possible {
+			return false
+		}
+		if kept {
 			break
 		}
-		server = next
 	}
-	return b.coarse || b.both(t, server)
+	return b.runs(x) && b.fits(x, true) && b.fits(x, false)
 }
 
-// both reports whether machines that work and serve may do both in a time. It goes through ranges of the time that
-// workers wait for servers: a longer one leaves less for splits, and lets servers have larger shares.
-func (b *Bounder) both(t float64, server [4]float64) bool {
-	some := false
+// runs reports whether all machines together can run all splits.
+func (b *Bounder) runs(x *box) bool {
+	runs := 0
+	for i := range b.tables {
+		runs += x.high[i] * b.tables[i].cap
+	}
+	return runs >= b.splits
+}
+
+// tabulate sets what each machine has room for. It reports whether no cap became less, and whether all that must work
+// can.
+func (b *Bounder) tabulate(x *box, to, all [3]float64, t float64) (kept, possible bool) {
+	kept = true
 	for i := range b.classes {
-		c := &b.classes[i]
-		c.first = c.most
-		some = some || c.Works && c.Serves && c.Count > 0
-	}
-	if !some {
-		return true
-	}
-	all := b.totals()
-	for low := server[3]; low < t; {
-		high := max(low*waitStep, t/200)
-		b.work += fineLoads * len(b.classes)
-		for i := range b.classes {
-			b.classes[i].most = b.classes[i].first
+		c, table := &b.classes[i], &b.tables[i]
+		table.rows, table.server = table.rows[:0], 0
+		if c.Serves && x.low[i] < c.Count {
+			table.server, _, _ = b.room(c, 0, &to, &all, &x.from, t)
+			b.work++
 		}
-		b.waited(t, high, all)
-		server[3] = low
-		runs := 0
-		for _, i := range b.order {
-			c := &b.classes[i]
-			c.most = b.mostSplits(c, t, server)
-			runs += c.Count * c.most
+		if x.high[i] == 0 {
+			continue
 		}
-		if runs >= b.splits {
-			now := b.totals()
-			b.waited(t, high, now)
-			if b.carried()*(1+1e-6) >= 1 {
-				if b.whole(high, now) {
-					return true
+		if c.Idle {
+			parts := 0.0
+			if c.Both {
+				parts, _, _ = b.room(c, 0, &to, &all, &x.from, t)
+			}
+			table.rows = append(table.rows, row{0, parts, 0})
+		}
+		cap := 0
+		step := 1 + table.cap/rowsMost
+		for splits := 1; splits <= table.cap; splits += step {
+			b.work++
+			parts, least, runs := b.room(c, splits, &to, &all, &x.from, t)
+			if !runs {
+				if c.Both {
+					continue
 				}
+				break
 			}
+			cap = min(table.cap, splits+step-1)
+			table.rows = append(table.rows, row{cap, parts, least})
 		}
-		low = high
+		kept = kept && cap == table.cap
+		table.cap = cap
+		if len(table.rows) == 0 && x.low[i] > 0 {
+			return kept, false
+		}
 	}
-	return false
+	return kept, true
 }
 
-// waited sets which shares machines that serve can have in a time, if workers wait so long for servers.
-func (b *Bounder) waited(t, wait float64, all [3]float64) {
-	b.limit(t, all)
-	for i := range b.classes {
-		if c := &b.classes[i]; c.Serves && c.Count > 0 {
-			c.busy, c.share = true, min(c.share, wait*b.rate(c, 3, all)*(1+same))
-		}
-	}
-}
-
-// whole reports whether servers may have all partitions, as whole ones, if workers wait so long for them. The times for
-// pulls and for pushes are those of a number of partitions of some server, and the rest is left for changes.
-func (b *Bounder) whole(wait float64, all [3]float64) bool {
-	if b.unit == 0 {
-		return true
-	}
-	b.rates = b.rates[:0]
-	sum := 0.0
-	for i := range b.classes {
-		if c := &b.classes[i]; c.Serves && c.Count > 0 {
-			r := served{class: c, count: float64(c.Count), most: math.Floor(min(1, c.share)/b.unit + same)}
-			for kind := range r.rate {
-				r.rate[kind] = min(b.rate(c, kind, all)/b.unit, 1e30) * (1 + same)
-			}
-			sum += r.count * r.most
-			b.rates = append(b.rates, r)
-		}
-	}
-	if sum < 1/b.unit-0.5 {
-		return false
-	}
-	for kind := range 2 {
-		b.levels[kind] = append(b.levels[kind][:0], 0)
-		weight := [2]float64{b.pull, b.push}[kind]
-		for i := range b.rates {
-			r := &b.rates[i]
-			for n := 1.0; n <= r.most && weight*n/r.rate[kind] <= wait; n++ {
-				b.levels[kind] = append(b.levels[kind], n/r.rate[kind])
+// room returns for how many partitions a machine with so many splits has room at most, how many it takes at least, and
+// whether it can run them.
+func (b *Bounder) room(c *Class, splits int, to, all, from *[3]float64, t float64) (parts, least float64, runs bool) {
+	v := &c.Speed
+	pulled, pushed := b.traffic[0][splits], b.traffic[1][splits]
+	if splits == 0 || c.Both {
+		pulls, pushes, changes := max(0, all[0]-pulled), max(0, all[1]-pushed), all[2]*v.Row
+		share := 1.0
+		limit := func(amount, most float64) {
+			if amount > 0 {
+				share = min(share, most/amount)
 			}
 		}
-	}
-	pairs := len(b.levels[0]) * len(b.levels[1])
-	if pairs > pairsMost {
-		return true
-	}
-	b.work += pairs / 16
-	for _, pull := range b.levels[0] {
-		for _, push := range b.levels[1] {
-			left := wait*(1+same) - b.pull*pull - b.push*push
-			if left < 0 {
-				continue
-			}
-			sum := 0.0
-			for i := range b.rates {
-				r := &b.rates[i]
-				n := min(r.most, math.Floor(pull*r.rate[0]+same), math.Floor(push*r.rate[1]+same))
-				if b.applied > 0 {
-					lanes := float64(r.class.Lanes)
-					n = min(n, lanes*math.Floor(left/b.applied*r.rate[2]/lanes+same))
-				}
-				sum += r.count * n
-			}
-			if sum >= 1/b.unit-0.5 {
-				return true
+		limit(pulls, to[0]*v.Out)
+		limit(pushes, to[1]*v.In)
+		limit(pushes-pulled, t*v.In-pulled)
+		limit(pulls-pushed, t*v.Out-pushed)
+		limit(changes, t*float64(max(c.Slots, c.Lanes, 1))-float64(splits)*v.Split)
+		lanes := float64(c.Lanes)
+		if !b.lanes || !b.whole {
+			limit(changes, to[2]*lanes)
+		}
+		if share < 0 {
+			return 0, 0, false
+		}
+		parts = share * b.parts * (1 + same)
+		if b.whole {
+			parts = math.Floor(parts + same)
+			if b.lanes && changes > 0 {
+				parts = min(parts, lanes*math.Floor(to[2]*b.parts/changes*(1+same)+same))
 			}
 		}
+		parts = min(parts, b.parts)
 	}
-	return false
+	if splits == 0 {
+		return parts, 0, true
+	}
+	compute := math.Ceil(float64(splits)/float64(c.Slots))*v.Split + b.waits[2]*from[2]
+	enough := func(parts float64) bool {
+		rest := 1 - parts/b.parts
+		pull, push := pulled*rest/v.In, pushed*rest/v.Out
+		return max(compute+b.waits[0]*max(from[0], pull)+b.waits[1]*max(from[1], push), pull, push) <= t*(1+same)
+	}
+	switch {
+	case enough(0):
+		return parts, 0, true
+	case !enough(parts):
+		return 0, 0, false
+	}
+	short := 0.0
+	least = parts
+	for least-short > 1 || !b.whole && least-short > 1e-3 {
+		mid := (short + least) / 2
+		if b.whole {
+			mid = math.Floor(mid)
+		}
+		if enough(mid) {
+			least = mid
+		} else {
+			short = mid
+		}
+	}
+	if !b.whole {
+		least = short
+	}
+	return parts, least, true
 }
