@@ -7,9 +7,9 @@
 //
 // Three times are common to all nodes of a shape: those that the slowest server needs for pulls, for pushes and for
 // changes. If they are given, each machine is for itself: with so many splits it has room for so many partitions. What
-// all machines have room for together is bounded by a price of a split (a Lagrange multiplier). So ranges of the three
-// times, and of the numbers of workers of each class, are cut into boxes until the least bound is close to the best
-// time that is known (branch and bound).
+// all machines have room for together is bounded by a price of a split (a Lagrange multiplier). Ranges of the times,
+// and of the numbers of workers of each class, are cut into boxes until the least bound is close to the best time that
+// is known. The bytes that all workers pull have a range and a price too, since more of them pull more.
 package bound
 
 import (
@@ -38,6 +38,7 @@ type Bounder struct {
 	lanes   bool         // and nothing else is in a lane
 	concave bool         // the traffic is, as a function of splits
 	traffic [3][]float64 // of a node: pulls, pushes and changes, by its splits
+	each    [3]float64   // pulls, pushes and changes for each byte pulled, at least
 	waits   [3]float64   // shares of their times that compute does not hide
 
 	classes []Class
@@ -47,7 +48,10 @@ type Bounder struct {
 	low     price // less than all splits are run
 	high    price // all splits are run, or more
 	spare   price
-	least   bool // prices are of the partitions that it takes
+	least   bool       // prices are of the partitions that it takes
+	toll    float64    // on each byte pulled
+	mix     float64    // what is pulled at the best price of a split
+	all     [3]float64 // what all workers pull, push and change at least
 }
 
 // same is how much two amounts may differ that count as equal.
@@ -79,7 +83,11 @@ func New(f *gauge.Figures, model *cost.Model) *Bounder {
 	for n := 1; n <= b.splits; n++ {
 		b.traffic[0][n], b.traffic[1][n], b.traffic[2][n] = model.Traffic(n)
 	}
-	for _, list := range b.traffic {
+	for kind, list := range b.traffic {
+		b.each[kind] = math.Inf(1)
+		for n := 1; n <= b.splits; n++ {
+			b.each[kind] = min(b.each[kind], list[n]/max(b.traffic[0][n], 1e-300))
+		}
 		for n := 2; n <= b.splits; n++ {
 			if list[n]-list[n-1] > (list[n-1]-list[n-2])*(1+same)+same*list[n] {
 				b.concave = false
@@ -89,10 +97,14 @@ func New(f *gauge.Figures, model *cost.Model) *Bounder {
 	return b
 }
 
-// box is ranges of the numbers of workers of each class, and of the seconds of servers for pulls, pushes and changes.
+// pulled is the place of what all workers pull in the ranges of a box.
+const pulled = 3
+
+// box is ranges of the numbers of workers of each class, of the seconds of servers for pulls, pushes and changes, and
+// of what all workers pull.
 type box struct {
 	low, high []int
-	from, to  [3]float64
+	from, to  [4]float64
 	least     float64 // a time that no shape in the box can beat
 	depth     int     // cuts that made it
 }
@@ -116,6 +128,7 @@ type price struct {
 	price float64
 	value float64 // of all machines, less that of all splits
 	more  float64 // splits that are run beyond those that there are
+	pulls float64 // by all workers
 	best  []best
 }
 
@@ -148,7 +161,7 @@ func (b *Bounder) feasible(x *box, t float64) bool {
 			return false
 		}
 	}
-	to := x.to
+	to := [3]float64(x.to[:3])
 	for kind, share := range b.waits {
 		if share > 0 {
 			to[kind] = min(to[kind], (t-fastest-wait)/share+x.from[kind])
@@ -161,7 +174,15 @@ func (b *Bounder) feasible(x *box, t float64) bool {
 			return false
 		}
 		b.work += 4 + 2*len(b.classes)
-		kept, possible := b.tabulate(x, to, b.totals(x), t)
+		b.all = b.totals(x)
+		if b.all[0] > x.to[pulled]*(1+same) {
+			return false
+		}
+		b.all[0] = max(b.all[0], x.from[pulled])
+		for kind := range b.all {
+			b.all[kind] = max(b.all[kind], b.each[kind]*b.all[0])
+		}
+		kept, possible := b.tabulate(x, &to, t)
 		if !possible {
 			return false
 		}
@@ -183,13 +204,13 @@ func (b *Bounder) runs(x *box) bool {
 
 // tabulate sets what each machine has room for. It reports whether no cap became less, and whether all that must work
 // can.
-func (b *Bounder) tabulate(x *box, to, all [3]float64, t float64) (kept, possible bool) {
+func (b *Bounder) tabulate(x *box, to *[3]float64, t float64) (kept, possible bool) {
 	kept = true
 	for i := range b.classes {
 		c, table := &b.classes[i], &b.tables[i]
 		table.rows, table.server = table.rows[:0], 0
 		if c.Serves && x.low[i] < c.Count {
-			table.server, _, _ = b.room(c, 0, &to, &all, &x.from, t)
+			table.server, _, _ = b.room(c, 0, to, x, t)
 			b.work++
 		}
 		if x.high[i] == 0 {
@@ -198,7 +219,7 @@ func (b *Bounder) tabulate(x *box, to, all [3]float64, t float64) (kept, possibl
 		if c.Idle {
 			parts := 0.0
 			if c.Both {
-				parts, _, _ = b.room(c, 0, &to, &all, &x.from, t)
+				parts, _, _ = b.room(c, 0, to, x, t)
 			}
 			table.rows = append(table.rows, row{0, parts, 0})
 		}
@@ -206,7 +227,7 @@ func (b *Bounder) tabulate(x *box, to, all [3]float64, t float64) (kept, possibl
 		step := 1 + table.cap/rowsMost
 		for splits := 1; splits <= table.cap; splits += step {
 			b.work++
-			parts, least, runs := b.room(c, splits, &to, &all, &x.from, t)
+			parts, least, runs := b.room(c, splits, to, x, t)
 			if !runs {
 				if c.Both {
 					continue
@@ -227,21 +248,21 @@ func (b *Bounder) tabulate(x *box, to, all [3]float64, t float64) (kept, possibl
 
 // room returns for how many partitions a machine with so many splits has room at most, how many it takes at least, and
 // whether it can run them.
-func (b *Bounder) room(c *Class, splits int, to, all, from *[3]float64, t float64) (parts, least float64, runs bool) {
+func (b *Bounder) room(c *Class, splits int, to *[3]float64, x *box, t float64) (parts, least float64, runs bool) {
 	v := &c.Speed
-	pulled, pushed := b.traffic[0][splits], b.traffic[1][splits]
+	pulls, pushes := b.traffic[0][splits], b.traffic[1][splits] // its own
 	if splits == 0 || c.Both {
-		pulls, pushes, changes := max(0, all[0]-pulled), max(0, all[1]-pushed), all[2]*v.Row
+		others, pushed, changes := max(0, b.all[0]-pulls), max(0, b.all[1]-pushes), b.all[2]*v.Row
 		share := 1.0
 		limit := func(amount, most float64) {
 			if amount > 0 {
 				share = min(share, most/amount)
 			}
 		}
-		limit(pulls, to[0]*v.Out)
-		limit(pushes, to[1]*v.In)
-		limit(pushes-pulled, t*v.In-pulled)
-		limit(pulls-pushed, t*v.Out-pushed)
+		limit(others, to[0]*v.Out)
+		limit(pushed, to[1]*v.In)
+		limit(pushed-pulls, t*v.In-pulls)
+		limit(others-pushes, t*v.Out-pushes)
 		limit(changes, t*float64(max(c.Slots, c.Lanes, 1))-float64(splits)*v.Split)
 		lanes := float64(c.Lanes)
 		if !b.lanes || !b.whole {
@@ -262,11 +283,11 @@ func (b *Bounder) room(c *Class, splits int, to, all, from *[3]float64, t float6
 	if splits == 0 {
 		return parts, 0, true
 	}
-	compute := math.Ceil(float64(splits)/float64(c.Slots))*v.Split + b.waits[2]*from[2]
+	compute := math.Ceil(float64(splits)/float64(c.Slots))*v.Split + b.waits[2]*x.from[2]
 	enough := func(parts float64) bool {
 		rest := 1 - parts/b.parts
-		pull, push := pulled*rest/v.In, pushed*rest/v.Out
-		return max(compute+b.waits[0]*max(from[0], pull)+b.waits[1]*max(from[1], push), pull, push) <= t*(1+same)
+		pull, push := pulls*rest/v.In, pushes*rest/v.Out
+		return max(compute+b.waits[0]*max(x.from[0], pull)+b.waits[1]*max(x.from[1], push), pull, push) <= t*(1+same)
 	}
 	switch {
 	case enough(0):

@@ -3,48 +3,85 @@ package bound
 // fits reports whether all machines together may have room for all partitions while they run all splits, or, with
 // least, whether this takes no more partitions than there are.
 //
-// The largest sum of partitions is at most the value at any price of a split. This is a convex function of the price:
-// its least value is between two prices, and above where their tangents meet.
+// The largest sum of partitions is at most the value at any price of a split, and at any toll on what workers pull in
+// all, which is at most the end of its range. This is a convex function of both. The least value at some toll is at
+// least where two tangents meet.
 func (b *Bounder) fits(x *box, least bool) bool {
 	want := b.parts * (1 - 1e-7)
 	if b.least = least; least {
 		want = -b.parts * (1 + 1e-7)
 	}
-	b.try(x, &b.high, 0)
-	b.copy(&b.low, &b.high)
-	if b.high.value < want {
-		return false
+	low := b.cheapest(x, 0, want)
+	if low.value < want || low.more <= 0 || least {
+		return low.value >= want
 	}
-	if b.high.more >= 0 {
-		return true
-	}
-	for next := b.parts / float64(b.splits); b.high.more < 0; next *= 4 {
-		b.try(x, &b.high, next)
-		if b.high.value < want {
+	high := low
+	for toll := b.parts / x.to[pulled] / 4; high.more > 0; toll *= 4 {
+		if high.value < want {
 			return false
 		}
-		if b.high.more < 0 {
-			b.copy(&b.low, &b.high)
-		}
+		low, high = high, b.cheapest(x, toll, want)
 	}
-	for range 40 {
-		low, high := &b.low, &b.high
-		next := (low.value - low.more*low.price - high.value + high.more*high.price) / (high.more - low.more)
-		if b.low.value+b.low.more*(next-b.low.price) >= want || !(next > b.low.price && next < b.high.price) {
+	for range tollsMost {
+		if high.value < want {
+			return false
+		}
+		toll, value := meet(low, high)
+		if value >= want || !(toll > low.at && toll < high.at) {
 			return true
 		}
-		at := &b.spare
-		b.try(x, at, next)
-		switch {
-		case at.value < want:
-			return false
-		case at.more < 0:
-			b.low, b.spare = b.spare, b.low
-		default:
-			b.high, b.spare = b.spare, b.high
+		if mid := b.cheapest(x, toll, want); mid.value < want || mid.more <= 0 {
+			high = mid
+		} else {
+			low = mid
 		}
 	}
-	return true
+	return high.value >= want
+}
+
+// tollsMost is how many tolls are tried between two.
+const tollsMost = 6
+
+// tangent is a value of a convex function at a price, and how much less there is at a price that is more by one.
+type tangent struct{ at, value, more float64 }
+
+// meet returns where two tangents meet. The first one falls, and the second one does not.
+func meet(a, b tangent) (at, value float64) {
+	at = (a.value + a.more*a.at - b.value - b.more*b.at) / (a.more - b.more)
+	return at, a.value - a.more*(at-a.at)
+}
+
+// cheapest finds the price of a split at which the value is least, with a toll on what is pulled. It returns the value,
+// and how much more is pulled than may be. It stops when the value is less than what is wanted.
+func (b *Bounder) cheapest(x *box, toll, want float64) tangent {
+	b.toll = toll
+	b.try(x, &b.high, 0)
+	b.copy(&b.low, &b.high)
+	for next := b.parts / float64(b.splits); b.high.value >= want && b.high.more < 0; next *= 4 {
+		b.copy(&b.low, &b.high)
+		b.try(x, &b.high, next)
+	}
+	for b.high.value >= want && b.low.more < 0 {
+		low, high := &b.low, &b.high
+		next, value := meet(tangent{low.price, low.value, -low.more}, tangent{high.price, high.value, -high.more})
+		if !(next > b.low.price && next < b.high.price) {
+			break
+		}
+		at := &b.spare
+		if b.try(x, at, next); at.more < 0 && at.value >= want {
+			b.low, b.spare = b.spare, b.low
+		} else {
+			b.high, b.spare = b.spare, b.high
+		}
+		if b.high.price == next && b.high.value <= value+1e-9*b.parts {
+			break
+		}
+	}
+	b.mix = b.high.pulls
+	if b.low.more < 0 {
+		b.mix = b.low.pulls + b.low.more/(b.low.more-b.high.more)*(b.high.pulls-b.low.pulls)
+	}
+	return tangent{toll, min(b.low.value, b.high.value), b.mix - x.to[pulled]}
 }
 
 func (b *Bounder) copy(to, from *price) {
@@ -55,7 +92,10 @@ func (b *Bounder) copy(to, from *price) {
 
 // try finds what is best at a price: for each class, the best row, and that as many machines work as gain by it.
 func (b *Bounder) try(x *box, p *price, at float64) {
-	p.price, p.value, p.more, p.best = at, -at*float64(b.splits), -float64(b.splits), p.best[:0]
+	p.price, p.more, p.pulls, p.best = at, -float64(b.splits), 0, p.best[:0]
+	if p.value = -at * float64(b.splits); b.toll > 0 {
+		p.value += b.toll * x.to[pulled]
+	}
 	for i := range b.tables {
 		t := &b.tables[i]
 		server := t.server
@@ -64,11 +104,16 @@ func (b *Bounder) try(x *box, p *price, at float64) {
 		}
 		row, most := -1, 0.0
 		for j := range t.rows {
-			v := t.rows[j].room
+			r := &t.rows[j]
+			v := r.room
 			if b.least {
-				v = -t.rows[j].least
+				v = -r.least
 			}
-			if v += at * float64(t.rows[j].splits); row < 0 || v >= most {
+			v += at * float64(r.splits)
+			if b.toll > 0 {
+				v -= b.toll * b.traffic[0][r.splits]
+			}
+			if row < 0 || v >= most {
 				row, most = j, v
 			}
 		}
@@ -79,6 +124,7 @@ func (b *Bounder) try(x *box, p *price, at float64) {
 				workers = x.high[i]
 			}
 			p.more += float64(workers * t.rows[row].splits)
+			p.pulls += float64(workers) * b.traffic[0][t.rows[row].splits]
 		}
 		p.value += float64(workers)*most + float64(b.classes[i].Count-workers)*server
 		p.best = append(p.best, best{workers, row})

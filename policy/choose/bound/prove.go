@@ -18,11 +18,11 @@ type Search struct {
 	Found func(list []Deal) float64
 }
 
-// precise is how far a bound may be below what can be shown, and narrow the width of the times of servers, as a part of
-// a clock, from which they are cut no more.
 const (
+	// precise is how far a bound may be below what can be shown.
 	precise = 5e-4
-	narrow  = 1e-3
+	// narrow is the width of a range, as a part of a clock, from which it is cut no more.
+	narrow = 1e-3
 	// workFound is the work of judging a dealing, for each machine.
 	workFound = 16
 	// closeEnough is the gap to the best time at which a box is not looked at any more.
@@ -42,6 +42,7 @@ func (b *Bounder) Prove(s Search) (least float64, left int) {
 			whole.to[kind] = s.Most / share
 		}
 	}
+	whole.to[pulled] = float64(b.splits) * b.traffic[0][1]
 	var open boxes
 	closed := s.Most
 	add := func(x *box, above float64) {
@@ -53,7 +54,8 @@ func (b *Bounder) Prove(s Search) (least float64, left int) {
 	add(whole, 0)
 	for len(open) > 0 {
 		x := open[0]
-		if x.least >= min(closed, s.Most*(1-closeEnough)) || b.work > s.Work {
+		done := x.least >= closed && (s.Found == nil || b.work > s.Work/8) // until then dealings may be better
+		if done || x.least >= s.Most*(1-closeEnough) || b.work > s.Work {
 			closed = min(closed, x.least)
 			break
 		}
@@ -130,12 +132,24 @@ func (b *Bounder) bound(x *box, s *Search, low float64) {
 	x.least = low
 }
 
-// halves cuts a box in two: where the times of servers are widest, or where a part of a machine would work.
+// halves cuts a box in two: where a range leaves the most of a clock open, or where a part of a machine would work.
 func (b *Bounder) halves(x *box) []*box {
-	widest, at := narrow, -1
+	widest, at, waits := narrow, -1, 0.0
 	for kind, share := range b.waits {
 		if width := share * (x.to[kind] - x.from[kind]) / x.least; width > widest {
 			widest, at = width, kind
+		}
+		if share > 0 {
+			waits += share * min(x.to[kind], x.least/share) / x.least
+		}
+	}
+	cut := 0.0
+	if at >= 0 {
+		cut = (x.from[at] + x.to[at]) / 2
+	}
+	if pulls := min(b.mix, x.to[pulled]); pulls > b.all[0] {
+		if width := min(1, waits) * (pulls - b.all[0]) / b.all[0]; width > widest {
+			widest, at, cut = width, pulled, (b.all[0]+pulls)/2
 		}
 	}
 	class, workers := b.partial(x)
@@ -145,11 +159,7 @@ func (b *Bounder) halves(x *box) []*box {
 		one.high, two.low = slices.Clone(x.high), slices.Clone(x.low)
 		one.high[class], two.low[class] = workers, workers+1
 	case at >= 0:
-		mid := (x.from[at] + x.to[at]) / 2
-		one.to[at], two.from[at] = mid, mid
-	case class >= 0:
-		one.high, two.low = slices.Clone(x.high), slices.Clone(x.low)
-		one.high[class], two.low[class] = workers, workers+1
+		one.to[at], two.from[at] = cut, cut
 	default:
 		return nil
 	}
@@ -169,6 +179,16 @@ func (b *Bounder) partial(x *box) (class, workers int) {
 	for i := range b.classes {
 		if d := b.high.best[i].workers - b.low.best[i].workers; d > widest || -d > widest {
 			class, widest = i, int(math.Abs(float64(d)))
+		}
+	}
+	if class < 0 && b.toll > 0 { // what is best is between two tolls
+		for i := range b.classes {
+			if d := x.high[i] - x.low[i]; d > widest {
+				class, widest = i, d
+			}
+		}
+		if class >= 0 {
+			return class, (x.low[class] + x.high[class]) / 2
 		}
 	}
 	if class < 0 {
