@@ -117,7 +117,7 @@ var rooms = []room{
 	{path: "policy/gauge", floor: 2, sees: 0, tests: []string{"policy/gauge/gaugetest", "policy/cost"}},
 	{path: "policy/gauge/gaugetest", floor: 2, sees: 0, fake: true},
 	{path: "policy/choose", floor: 2, sees: 0, tests: []string{"policy/gauge/gaugetest"}},
-	{path: "policy/choose/bound", floor: 2, sees: 0},
+	{path: "policy/choose/bound", floor: 2, sees: 0, tests: []string{"policy/gauge/gaugetest"}},
 	{path: "policy/cost", floor: 2, sees: 0, tests: []string{"policy/gauge/gaugetest"}},
 	{path: "policy/advise", floor: 2, sees: 0, tests: []string{"policy/gauge/gaugetest"}},
 	{path: "policy/plan", floor: 2, sees: 0},

@@ -56,19 +56,16 @@ func (s *searcher) deal(roles []Role) *dealing {
 	if len(workers) == 0 || len(servers) == 0 || len(workers) > len(s.f.Splits) {
 		return nil
 	}
+	if s.f.Stays != "" {
+		s.stay(d)
+		s.dealParts(d, servers)
+		return d
+	}
 	for j, i := range workers {
 		d.splits[i] = len(s.f.Splits) / len(workers)
 		if j < len(s.f.Splits)%len(workers) {
 			d.splits[i]++
 		}
-	}
-	if s.f.Stays != "" {
-		clear(d.splits)
-		for _, p := range s.f.Splits {
-			d.splits[s.at[p.Node]]++
-		}
-		s.dealParts(d, servers)
-		return d
 	}
 	for range 2 {
 		s.dealParts(d, servers)
@@ -77,52 +74,36 @@ func (s *searcher) deal(roles []Role) *dealing {
 	return d
 }
 
+// stay leaves splits where they are.
+func (s *searcher) stay(d *dealing) {
+	clear(d.splits)
+	for _, p := range s.f.Splits {
+		d.splits[s.at[p.Node]]++
+	}
+}
+
 // dealParts gives each partition to the server that then needs the least time.
 func (s *searcher) dealParts(d *dealing, servers []int) {
-	var all [3]float64
-	for i, n := range d.splits {
-		if d.parts[i] = 0; n > 0 {
-			pulled, pushed, rows := s.model.Traffic(n)
-			all[0], all[1], all[2] = all[0]+pulled, all[1]+pushed, all[2]+rows
-		}
-	}
+	clear(d.parts)
+	all := s.demand(d)
 	pull, push, applied := s.model.Waits()
-	of := func(i int) (t [3]float64) { // seconds for a partition
+	each := make([]float64, len(d.parts)) // seconds for a partition
+	for _, i := range servers {
 		v := s.model.Speed(i)
 		pulled, pushed, _ := s.model.Traffic(d.splits[i])
-		n := float64(s.size.parts)
-		return [3]float64{(all[0] - pulled) / v.Out / n, (all[1] - pushed) / v.In / n,
-			all[2] * v.Row / float64(s.f.Nodes[i].Lanes) / n}
+		changes := applied * all[2] * v.Row / float64(s.f.Nodes[i].Lanes)
+		each[i] = max(pull*(all[0]-pulled)/v.Out+push*(all[1]-pushed)/v.In+changes, 1e-15)
 	}
-	each := make([]float64, len(servers))
-	for j, i := range servers {
-		t := of(i)
-		each[j] = max(pull*t[0]+push*t[1]+applied*t[2], 1e-15)
+	if most := s.ask.Servers.High; most > 0 && most < len(servers) {
+		slices.SortStableFunc(servers, func(i, j int) int { return cmp.Compare(each[i], each[j]) })
+		servers = servers[:most]
 	}
-	order := make([]int, len(servers)) // the fastest come first, in case that not all may serve
-	for j := range order {
-		order[j] = j
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(each[a], each[b]) })
-	if most := s.ask.Servers.High; most > 0 && most < len(order) {
-		order = order[:most]
-	}
-	for left := s.size.parts; left > 0; left-- {
-		at := -1
-		for _, j := range order {
-			i := servers[j]
-			if at < 0 || float64(d.parts[i]+1)*each[j] < float64(d.parts[servers[at]]+1)*each[at] {
-				at = j
-			}
-		}
-		d.parts[servers[at]]++
-	}
+	greedy(servers, s.size.parts, d.parts, func(i int) float64 { return float64(d.parts[i]+1) * each[i] })
 }
 
 // even gives each split to the worker that then takes the least time.
 func (s *searcher) even(d *dealing) {
 	all := s.demand(d)
-	pull, push, applied := s.model.Waits()
 	var server [3]float64
 	var workers []int
 	for i, r := range d.roles {
@@ -143,12 +124,7 @@ func (s *searcher) even(d *dealing) {
 		if n > len(s.f.Splits) {
 			return math.Inf(1)
 		}
-		v := s.model.Speed(i)
-		pulled, pushed, _ := s.model.Traffic(n)
-		rest := 1 - float64(d.parts[i])/float64(s.size.parts)
-		compute := math.Ceil(float64(n)/float64(s.f.Nodes[i].Slots)) * v.Split
-		wait := pull*max(server[0], pulled*rest/v.In) + push*max(server[1], pushed*rest/v.Out) + applied*server[2]
-		return max(compute+wait, s.busy(i, n, d.parts[i], all))
+		return max(s.working(i, n, d.parts[i], server), s.busy(i, n, d.parts[i], all))
 	}
 	greedy(workers, len(s.f.Splits)-len(workers), d.splits, takes)
 }

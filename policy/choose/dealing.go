@@ -188,3 +188,14 @@ func (s *searcher) serving(i, splits, parts int, all [3]float64) [3]float64 {
 	return [3]float64{(all[0] - pulled) * n / v.Out, (all[1] - pushed) * n / v.In,
 		all[2] * math.Ceil(float64(parts)/lanes) * share * v.Row}
 }
+
+// working returns the seconds in which a worker computes and waits, with so many splits and partitions, if the slowest
+// servers need so long.
+func (s *searcher) working(i, splits, parts int, server [3]float64) float64 {
+	v := s.model.Speed(i)
+	pull, push, applied := s.model.Waits()
+	pulled, pushed, _ := s.model.Traffic(splits)
+	rest := 1 - float64(parts)/float64(s.size.parts)
+	compute := math.Ceil(float64(splits)/float64(s.f.Nodes[i].Slots)) * v.Split
+	return compute + pull*max(server[0], pulled*rest/v.In) + push*max(server[1], pushed*rest/v.Out) + applied*server[2]
+}

@@ -61,7 +61,7 @@ func find(f *gauge.Figures, ask Ask, list []place) (*Choice, error) {
 }
 
 // alikePart is the part of the work that the bound may take if machines are alike.
-const alikePart = 8
+const alikePart = 3
 
 // Machines that are alike get even shares, unless there are few of them and the bound is this much lower.
 const (

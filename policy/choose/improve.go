@@ -203,7 +203,6 @@ func (s *searcher) between(d *dealing, split bool, from, to []int) (list []trans
 func (s *searcher) strain(d *dealing) float64 {
 	unit := max(1e-30, d.seconds) / float64(s.f.Clocks.Epoch) // so that powers are in range
 	all := s.demand(d)
-	pull, push, applied := s.model.Waits()
 	var server [3]float64
 	s.left -= (len(d.roles) + 1) / 2 // it takes less time than what judge does
 	for i, n := range d.parts {
@@ -225,12 +224,7 @@ func (s *searcher) strain(d *dealing) float64 {
 		if n == 0 {
 			continue
 		}
-		v := s.model.Speed(i)
-		pulled, pushed, _ := s.model.Traffic(n)
-		rest := 1 - float64(d.parts[i])/float64(s.size.parts)
-		compute := math.Ceil(float64(n)/float64(s.f.Nodes[i].Slots)) * v.Split
-		wait := pull*max(server[0], pulled*rest/v.In) + push*max(server[1], pushed*rest/v.Out) + applied*server[2]
-		sum += power((compute + wait) / unit)
+		sum += power(s.working(i, n, d.parts[i], server) / unit)
 	}
 	return root(sum)
 }

@@ -1,8 +1,6 @@
 package choose
 
-import (
-	"bellows/policy/choose/bound"
-)
+import "bellows/policy/choose/bound"
 
 // classes returns the machines by kind, and then those with a fixed role.
 func (s *searcher) classes(together bool) []bound.Class {
@@ -41,9 +39,6 @@ func (s *searcher) bestOf(nodes []int) bound.Class {
 	}
 	return c
 }
-
-// closeEnough is the gap to the best time at which dealings are not improved any more.
-const closeEnough = 1e-3
 
 // prove returns a time that no shape can beat. found is called with dealings that may be better than most, and returns
 // the best time so far. If it is nil, only the bound is wanted.
@@ -96,6 +91,9 @@ func (s *searcher) dealt(list []bound.Deal) *dealing {
 		case p.serve:
 			d.roles[i] = Server
 		}
+	}
+	if s.f.Stays != "" {
+		s.stay(d)
 	}
 	left, carried := s.size.parts, 0.0
 	for i := range room {

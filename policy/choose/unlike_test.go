@@ -134,6 +134,27 @@ func TestFindUnlikeIsSymmetric(t *testing.T) {
 	}
 }
 
+// TestFindUnlikeLeavesSplits: splits that stay are where they were, in the shape and in what is predicted of it.
+func TestFindUnlikeLeavesSplits(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(9, 7))
+	for i := range 100 {
+		f := unlikeJob(rng)
+		f.Stays = "they cannot move"
+		c, err := Find(f, Ask{})
+		require.NoError(t, err)
+		require.NoError(t, c.Validate())
+		for p, at := range c.Splits {
+			if at != f.Splits[p].Node {
+				t.Fatalf("case %d: split %d goes from node %d to node %d", i, p, f.Splits[p].Node, at)
+			}
+		}
+		if c.Bound > c.Epoch.Value*(1+1e-6) {
+			t.Fatalf("case %d: the bound %g is above %g", i, c.Bound, c.Epoch.Value)
+		}
+	}
+}
+
 // scaled returns an interval times a factor.
 func scaled(v gauge.Interval, by float64) gauge.Interval {
 	return gauge.Interval{Value: v.Value * by, Low: v.Low * by, High: v.High * by}
