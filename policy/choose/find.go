@@ -14,12 +14,32 @@ func Find(f *gauge.Figures, ask Ask) (*Choice, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := find(f, ask, list)
+	bare := *f
+	bare.Clocks.Latency = gauge.Interval{} // it is the same in every shape
+	c, err := find(&bare, ask, list)
 	if err == nil {
+		c.delay(f)
 		c.keep(f, ask, list)
 		c.known = f.Nodes
 	}
 	return c, err
+}
+
+// delay adds the latency of the clocks to all times.
+func (c *Choice) delay(f *gauge.Figures) {
+	l, n := f.Clocks.Latency, float64(f.Clocks.Epoch)
+	c.Bound += n * l.Value
+	for i := range c.Rows {
+		c.Rows[i].Seconds += n * l.Value
+	}
+	add := func(p cost.Prediction) cost.Prediction {
+		e := p.Epoch
+		p.Epoch = gauge.Interval{Value: e.Value + n*l.Value, Low: e.Low + n*l.Low, High: e.High + n*l.High}
+		return p
+	}
+	c.Prediction = add(c.Prediction)
+	bare := c.predict
+	c.predict = func(counts Counts) cost.Prediction { return add(bare(counts)) }
 }
 
 // keep takes the present shape if it may be kept, and the one that was found is not faster and has no fewer nodes.

@@ -364,9 +364,6 @@ func (m *Model) Traffic(splits int) (pulled, pushed, rows float64) {
 	return a.pulled, a.pushed, a.rows
 }
 
-// Latency returns the likely seconds of a clock that are the same in every shape.
-func (m *Model) Latency() float64 { return m.at[likely].latency }
-
 // Waits returns the shares of the time of pulls, pushes and applying that compute does not hide.
 func (m *Model) Waits() (pull, push, apply float64) {
 	c := &m.at[likely]
