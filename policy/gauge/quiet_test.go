@@ -238,10 +238,16 @@ func TestMeterKnowsFastEnd(t *testing.T) {
 	for i := range truth.Splits {
 		truth.Splits[i].Node, truth.Partitions[i].Node = 0, bellows.NodeID(1+i%3)
 	}
+	truth.Nodes[0].Slots = 4 // another kind of machine
 	w := quiet(truth)
 	w.warm()
 	w.run(30)
 	f := w.figures(t)
+	for i := range 3 {
+		if v := f.Nodes[1+i].In; v.Low > 1e8 || !close(v.Value, 1e8) {
+			t.Errorf("a server has %+v", v)
+		}
+	}
 	for _, v := range []gauge.Interval{f.Nodes[0].In, f.Nodes[0].Out} {
 		if !math.IsInf(v.High, 1) || v.Low > 1e9 || v.Value < 2e8 {
 			t.Errorf("the worker has %+v", v)
@@ -412,8 +418,15 @@ func TestMeterKeepsFiguresOfMachines(t *testing.T) {
 		!close(f.Moved.Step.Value*4+f.Moved.Byte.Value*1000, lost) {
 		t.Errorf("%+v, want %g s", f.Moved, lost)
 	}
+	w.meter.Begin(gauge.Move) // of help, which is no change of the shape
+	w.play(9)
+	w.meter.End(gauge.Move)
+	w.play(1)
 	w.run(20)
-	f = w.figures(t)
+	moved := *f.Moved
+	if f = w.figures(t); *f.Moved != moved {
+		t.Errorf("%+v, want %+v", f.Moved, moved)
+	}
 	if len(f.Traffic) != 3 || f.Traffic[0].Splits != 2 || f.Traffic[1].Splits != 3 || f.Traffic[2].Splits != 4 {
 		t.Fatalf("%+v", f.Traffic)
 	}
