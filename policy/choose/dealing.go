@@ -23,8 +23,8 @@ func (d *dealing) clone() dealing {
 }
 
 // searcher finds the best dealing over machines that are not alike. Cruise gives the problem to a commercial solver
-// (§III.C, Fig. 3). Here the numbers of workers of each kind of machine are counted. For each, shares follow from the
-// rates of nodes, are rounded, and improved part by part.
+// (§III.C, Fig. 3). Here package bound finds a bound and dealings that come close to it, by kind of machine. The best
+// ones are improved part by part.
 type searcher struct {
 	f     *gauge.Figures
 	ask   *Ask

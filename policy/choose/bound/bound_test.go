@@ -54,15 +54,15 @@ func TestTotalsAreLeast(t *testing.T) {
 	for range 500 {
 		f := gaugetest.Random(rng, gaugetest.Size{Nodes: 3, Splits: 2 + rng.IntN(9), Partitions: 4}, 1)
 		b := New(f, cost.New(f))
-		b.classes, b.tables, b.order = make([]Class, 2), make([]table, 2), []int{0, 1}
+		b.classes, b.capacities, b.order = make([]Class, 2), make([]capacity, 2), []int{0, 1}
 		x := &box{low: make([]int, 2), high: make([]int, 2)}
 		caps, must := []int{}, 0
 		for i := range b.classes {
 			x.high[i] = 1 + rng.IntN(3)
 			x.low[i] = rng.IntN(1 + x.high[i])
-			b.tables[i].cap = 1 + rng.IntN(b.splits)
+			b.capacities[i].splits = 1 + rng.IntN(b.splits)
 			for range x.high[i] {
-				caps = append(caps, b.tables[i].cap)
+				caps = append(caps, b.capacities[i].splits)
 			}
 			must += x.low[i]
 		}

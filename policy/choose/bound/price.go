@@ -1,5 +1,17 @@
 package bound
 
+// price is a price of a split in partitions, and what is best at that price.
+type price struct {
+	price float64
+	value float64 // of all machines, less that of all splits
+	more  float64 // splits that are run beyond those that there are
+	pulls float64 // by all workers
+	best  []best
+}
+
+// best is what is best for the machines of a class: so many work, with a row.
+type best struct{ workers, row int }
+
 // fits reports whether all machines together may have room for all partitions while they run all splits, or, with
 // least, whether this takes no more partitions than there are.
 //
@@ -96,8 +108,8 @@ func (b *Bounder) try(x *box, p *price, at float64) {
 	if p.value = -at * float64(b.splits); b.toll > 0 {
 		p.value += b.toll * x.to[pulled]
 	}
-	for i := range b.tables {
-		t := &b.tables[i]
+	for i := range b.capacities {
+		t := &b.capacities[i]
 		server := t.server
 		if b.least {
 			server = 0
@@ -142,9 +154,9 @@ func (b *Bounder) deal(x *box) []Deal {
 	var list []Deal
 	sum := -b.splits
 	row := func(i int, p *price, n int) Deal {
-		d := Deal{Class: i, Parts: b.tables[i].server}
+		d := Deal{Class: i, Parts: b.capacities[i].server}
 		if of := p.best[i]; n < of.workers {
-			r := &b.tables[i].rows[of.row]
+			r := &b.capacities[i].rows[of.row]
 			d.Splits, d.Parts = r.splits, r.room
 		}
 		return d

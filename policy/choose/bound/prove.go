@@ -31,7 +31,7 @@ const (
 
 // Prove returns seconds of a clock that no shape can beat, and the work that is left.
 func (b *Bounder) Prove(s Search) (least float64, left int) {
-	b.classes, b.tables, b.order, b.work = s.Classes, make([]table, len(s.Classes)), b.order[:0], 0
+	b.classes, b.capacities, b.order, b.work = s.Classes, make([]capacity, len(s.Classes)), b.order[:0], 0
 	whole := &box{}
 	for i := range s.Classes {
 		b.order = append(b.order, i)
@@ -60,7 +60,7 @@ func (b *Bounder) Prove(s Search) (least float64, left int) {
 			break
 		}
 		heap.Pop(&open)
-		if t := x.least * (1 + precise); !b.feasible(x, t) { // tables are of this box now
+		if t := x.least * (1 + precise); !b.feasible(x, t) { // capacities are of this box now
 			x.least = t
 			heap.Push(&open, x)
 			continue

@@ -6,16 +6,18 @@ import (
 )
 
 // totals returns the least that all workers pull, push and change in a clock. A curve that bends downwards is least if
-// splits are as uneven as they can be: each machine, the one with the largest cap first, runs as many as it can, but
+// splits are as uneven as they can be: each machine, the most able first, runs as many as it can, but
 // for one split of each machine that must work. Otherwise no worker has less for a split than one with the most.
 func (b *Bounder) totals(x *box) (all [3]float64) {
-	slices.SortStableFunc(b.order, func(i, j int) int { return cmp.Compare(b.tables[j].cap, b.tables[i].cap) })
+	slices.SortStableFunc(b.order, func(i, j int) int {
+		return cmp.Compare(b.capacities[j].splits, b.capacities[i].splits)
+	})
 	add := func(splits int, times int) {
 		for kind := range all {
 			all[kind] += float64(times) * b.traffic[kind][splits]
 		}
 	}
-	if most := b.tables[b.order[0]].cap; !b.concave {
+	if most := b.capacities[b.order[0]].splits; !b.concave {
 		add(most, 1)
 		for kind := range all {
 			all[kind] *= float64(b.splits) / float64(most)
@@ -33,7 +35,7 @@ func (b *Bounder) totals(x *box) (all [3]float64) {
 	for _, i := range b.order {
 		for range x.high[i] {
 			others--
-			n := min(b.tables[i].cap, left-max(0, others))
+			n := min(b.capacities[i].splits, left-max(0, others))
 			if n <= 0 {
 				break
 			}
