@@ -30,7 +30,7 @@ func (m *Meter) Figures(f Figures) (*Figures, error) {
 	}
 	f.Nodes = append([]Node(nil), f.Nodes...)
 	fill(f.Nodes, of)
-	m.links(f.Nodes, of, f.Budget)
+	m.links(f.Nodes, of, f.Budget, clock.Value)
 	f.Traffic = m.traffic(of)
 	f.Clocks.Passed = max(f.Clocks.Passed, m.passed)
 	f.Clocks.Measured = min(m.counted, f.Clocks.Passed)
@@ -97,8 +97,8 @@ func (m *Meter) fit(f *Figures, clock Interval, of []estimate) {
 		return
 	}
 	e := &of[slowest]
-	// A read of the next clock waits until the servers have all pushes and have applied them. So what a wait has above the
-	// time of its cause is given to the next one, and in the end to pulls.
+	// A read of the next clock waits until the servers have all pushes and have applied them. So what a wait has above
+	// the time of its cause is given to the next one, and in the end to pulls.
 	pushWait := e.pushWait.plus(above(e.pullWait, own.Pull))
 	push := shareOf(pushWait, own.Push, 0)
 	held := e.held.plus(above(pushWait, own.Push))
@@ -147,8 +147,8 @@ func above(wait Interval, of float64) Interval {
 // waited returns the seconds of a clock in which a node waited for anything.
 func (e *estimate) waited() float64 { return e.idle + e.pullWait.Value + e.pushWait.Value }
 
-// shareOf returns the share of a time that a worker waits. Of no time it is what the paper assumes (§III.A), tasks wait
-// for pulls alone, with open bounds.
+// shareOf returns the share of a time that a worker waits. Of no time it is what the paper assumes (§III.A), tasks
+// wait for pulls alone, with open bounds.
 func shareOf(wait Interval, of, without float64) Interval {
 	if of <= 0 {
 		return Interval{without, 0, 1}

@@ -624,7 +624,7 @@ func TestMeterStartsAgainWithProcess(t *testing.T) {
 	w.run(12)
 	for id, n := range w.nodes {
 		millis := n.report.Millis
-		*n = played{links: map[bellows.NodeID]*[2]float64{}}
+		*n = played{links: map[bellows.NodeID]*[3]float64{}}
 		n.report.Millis = millis
 		w.nodes[id] = n
 	}
@@ -753,4 +753,47 @@ func BenchmarkMeter(b *testing.B) {
 			require.NoError(b, err)
 		}
 	})
+}
+
+// TestMeterBoundsLinksWithoutBusyTime: a link without a known busy time carries in a clock what it did carry, at least,
+// and the bounds of a prediction rest on that.
+func TestMeterBoundsLinksWithoutBusyTime(t *testing.T) {
+	t.Parallel()
+	truth := quietTruth()
+	w := quiet(truth)
+	w.unseen = 1
+	w.warm()
+	w.run(30)
+	f := w.figures(t)
+	// Each server sends half of what two workers pull, and receives half of what they push.
+	want := 4e6 / w.seconds()
+	for i := range f.Nodes {
+		for _, v := range []gauge.Interval{f.Nodes[i].In, f.Nodes[i].Out} {
+			if !close(v.Low, want) || v.Value < v.Low || !math.IsInf(v.High, 1) {
+				t.Errorf("node %d: %+v, want at least %g", i, v, want)
+			}
+		}
+	}
+	m, s := cost.New(f), truth.Shape()
+	if p := m.Predict(m.Loads(&s)); p.Epoch.High > 3*p.Epoch.Value {
+		t.Errorf("an epoch takes %+v", p.Epoch)
+	}
+}
+
+// TestMeterSeesRatesInTicks: the busy time of a system that counts in ticks is 0 in most clocks, and right on average.
+func TestMeterSeesRatesInTicks(t *testing.T) {
+	t.Parallel()
+	truth := quietTruth()
+	w := quiet(truth)
+	w.unseen = 3
+	w.warm()
+	w.run(60)
+	f := w.figures(t)
+	for i := range f.Nodes {
+		for _, v := range []gauge.Interval{f.Nodes[i].In, f.Nodes[i].Out} {
+			if v.Value < 0.9*truth.Nodes[i].In.Value || v.Value > 1.1*truth.Nodes[i].In.Value {
+				t.Errorf("node %d: %+v, want %g", i, v, truth.Nodes[i].In.Value)
+			}
+		}
+	}
 }

@@ -80,16 +80,28 @@ func (m *Meter) ends() [][2]end {
 
 // rate sets the rate of an end. Samples of one node give its bounds. Those of received bytes are sums of what several
 // nodes have sent in times that differ a little, which makes a rate too small: its value is that of all samples.
+//
+// A system counts busy times in ticks, which are right on average: a short one is 0 now and then. The bytes of a sample
+// without a busy time belong to the next one that has one.
 func (n *node) rate(e *end, to direction, shape int) {
 	var rates, busy, bytes []sample
+	var short sample
 	for i := range n.n {
 		d := n.get(i)
-		if f := d.flow(to); d.shape == shape && f.busy > 0 && d.clocks > 0 {
-			rates = append(rates, sample{f.bytes, f.busy, d.clocks})
-			busy = append(busy, sample{f.busy, d.clocks, d.clocks})
-			bytes = append(bytes, sample{f.bytes, d.clocks, d.clocks})
+		f := d.flow(to)
+		if d.shape != shape || f.bytes <= 0 || d.clocks <= 0 {
+			continue
+		}
+		bytes = append(bytes, sample{f.bytes, d.clocks, d.clocks})
+		busy = append(busy, sample{f.busy, d.clocks, d.clocks})
+		short.amount, short.clocks = short.amount+f.bytes, short.clocks+d.clocks
+		if f.busy > 0 {
+			rates = append(rates, sample{short.amount, f.busy, short.clocks})
+			short = sample{}
 		}
 	}
+	value := func(list []sample) float64 { v, _ := medianOf(list); return v.Value }
+	e.bytes, e.busy = value(bytes), value(busy)
 	rate, enough := medianOf(rates)
 	if !enough || e.all.busy == 0 {
 		return
@@ -97,8 +109,7 @@ func (n *node) rate(e *end, to direction, shape int) {
 	if to == in {
 		rate = rate.scaled(e.all.rate() / rate.Value)
 	}
-	value := func(list []sample) float64 { v, _ := medianOf(list); return v.Value }
-	e.rate, e.busy, e.bytes = rate, value(busy), value(bytes)
+	e.rate = rate
 }
 
 // Limits of what shows that a link was full. A flow is slowed by one of its two ends, and neither sees which. It is
@@ -134,9 +145,11 @@ func (m *Meter) full(i int, to direction, ends [][2]end, known []Interval, longe
 
 // links finds the rates of the links of nodes. A link shows no more than that it is no slower than what it carried,
 // unless it was full. Until then it is taken to carry, both ways, what any link of a machine of its kind has carried.
-// A budget limits what links carry without filling them.
-func (m *Meter) links(nodes []Node, of []estimate, budget float64) {
+// A budget limits what links carry without filling them. A link that was never seen to be busy carries in a clock what
+// it did carry, at least.
+func (m *Meter) links(nodes []Node, of []estimate, budget, clock float64) {
 	ends := m.ends()
+	passed := make([]float64, len(nodes)) // bytes a second of whole clocks
 	known := make([]Interval, len(nodes)) // that the link of a node has carried, and links of nodes known to be alike
 	carry := make([]Interval, len(nodes)) // and links of nodes that may be alike
 	longest := 0.0
@@ -149,6 +162,9 @@ func (m *Meter) links(nodes []Node, of []estimate, budget float64) {
 		for j := range nodes {
 			if i != j && !sameKind(&nodes[i], &nodes[j], &of[i], &of[j]) {
 				continue
+			}
+			if clock > 0 {
+				passed[i] = max(passed[i], ends[j][in].bytes/clock, ends[j][out].bytes/clock)
 			}
 			for _, v := range []Interval{m.nodes[j].best, ends[j][in].rate, ends[j][out].rate} {
 				carry[i] = faster(carry[i], v)
@@ -177,7 +193,9 @@ func (m *Meter) links(nodes []Node, of []estimate, budget float64) {
 			case carry[i].Value > 0:
 				*figure = Interval{carry[i].Value, carry[i].Low, math.Inf(1)}
 			default:
-				*figure = fallback
+				*figure = Interval{
+					max(fallback.Value, passed[i]), max(fallback.Low, passed[i]), math.Inf(1),
+				}
 			}
 			*figure = figure.within(1, math.Inf(1))
 		}

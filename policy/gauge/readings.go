@@ -164,7 +164,7 @@ func (n *node) send(d *reading, self int, nodes []*node) {
 	for to := range n.links {
 		l := &n.links[to]
 		sent := load{l.last.bytes - l.base.bytes, l.last.busy - l.base.busy}
-		if sent.bytes <= 0 || sent.busy <= 0 {
+		if sent.bytes <= 0 {
 			continue
 		}
 		d.out.add(sent)

@@ -43,6 +43,7 @@ type world struct {
 	bsp    bool                       // other nodes are waited for as commits
 	stride int                        // clocks that complete together; 0: one
 	silent bool                       // nodes do not know processor times
+	unseen int                        // 1: nodes do not know busy times; more: once in so many clocks
 	last   float64                    // seconds of the last clock
 	slow   map[bellows.NodeID]float64 // how many times as long a node computes
 	took   []float64                  // seconds of clocks without an event
@@ -59,14 +60,14 @@ type played struct {
 	spent    [tally.Phases]float64
 	received [tally.Classes]float64
 	pushed   [tally.Classes]float64
-	links    map[bellows.NodeID]*[2]float64 // bytes and busy seconds
+	links    map[bellows.NodeID]*[3]float64 // bytes, busy seconds, and those that it knows of
 }
 
 func newWorld(rng *rand.Rand, truth *gauge.Figures, n noise) *world {
 	w := &world{rng: rng, truth: truth, noise: n, meter: gauge.NewMeter(cost.Times), clock: -1,
 		nodes: map[bellows.NodeID]*played{}}
 	for i := range truth.Nodes {
-		w.nodes[truth.Nodes[i].ID] = &played{links: map[bellows.NodeID]*[2]float64{}}
+		w.nodes[truth.Nodes[i].ID] = &played{links: map[bellows.NodeID]*[3]float64{}}
 	}
 	w.meter.Shape(w.base())
 	return w
@@ -141,7 +142,7 @@ func (w *world) carry() {
 			from, to := w.nodes[f.Nodes[i].ID], w.nodes[f.Nodes[j].ID]
 			l := from.links[f.Nodes[j].ID]
 			if l == nil {
-				l = &[2]float64{}
+				l = &[3]float64{}
 				from.links[f.Nodes[j].ID] = l
 			}
 			v.pull, v.push = w.about(v.pull), w.about(v.push)
@@ -274,8 +275,13 @@ func (w *world) report(id bellows.NodeID, midst bool) {
 	r.Links = r.Links[:0]
 	for i := range w.truth.Nodes {
 		if l := n.links[w.truth.Nodes[i].ID]; l != nil {
+			if w.unseen == 1 {
+				l[1], l[2] = 0, 0
+			} else if w.unseen == 0 || w.clock%w.unseen == 0 {
+				l[2] = l[1]
+			}
 			r.Links = append(r.Links, tally.Link{To: uint16(w.truth.Nodes[i].ID), Bytes: int64(l[0]),
-				Busy: time.Duration(l[1] * 1e9)})
+				Busy: time.Duration(l[2] * 1e9)})
 		}
 	}
 	copied := *r
