@@ -175,6 +175,8 @@ var rooms = []room{
 	{path: "sim/lab/cores", floor: 7, sees: 0},
 	{path: "sim/lab/link", floor: 7, sees: 6},
 	{path: "sim/lab/script", floor: 7, sees: 2},
+	{path: "sim/lab/pattern", floor: 7, sees: 1},
+	{path: "sim/lab/roles", floor: 7, sees: 2},
 
 	{path: "run", floor: 8, sees: 7, also: []string{"run/datafiles", "run/event"}, big: true},
 	{path: "run/datafiles", floor: 8, sees: 0},
@@ -218,6 +220,8 @@ var edges = []edge{
 	{"sim/lab", "sim/lab/cores", "jobs of the laboratory share the cores of its machines"},
 	{"sim/lab", "sim/lab/script", "things happen to the jobs of the laboratory"},
 	{"sim/lab", "sim/lab/link", "frames of the laboratory travel on its links"},
+	{"sim/lab", "sim/lab/pattern", "nodes of the laboratory are slow by patterns"},
+	{"sim/lab", "sim/lab/roles", "jobs of the laboratory begin in any shape"},
 	{"sim/lab", "node/measure", "a job of the laboratory measures itself"},
 	// Siblings among the rules: schema below rule below store.
 	{"table", "core/keys", "a cut says in which partition a key lives"},

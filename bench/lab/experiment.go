@@ -39,7 +39,7 @@ func (s site) make(f fitted) lab.Site {
 
 // experiment trains on the cluster that the flags describe.
 func (b *bench) experiment() {
-	slow := pair.Must(pattern(b.slow, b.site.nodes))
+	slow := pair.Must(slowness(b.slow, b.site.nodes))
 	b.world.cuts.Rate = b.world.store * 1e6
 	f := b.costs(false)
 	b.Header("lab: %s on %d machines of %d cores, links of %v Mbit/s, latency %v, staleness %d, seed %d",

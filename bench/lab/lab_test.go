@@ -76,7 +76,7 @@ func TestPatternsAreRead(t *testing.T) {
 		{"rotating:4:1s", 2, 2500 * time.Millisecond, 1},
 		{"persistent", 1, 0, 1.5},
 	} {
-		p, err := pattern(c.text, 8)
+		p, err := slowness(c.text, 8)
 		if err != nil {
 			t.Errorf("%s: %v", c.text, err)
 			continue
@@ -86,11 +86,11 @@ func TestPatternsAreRead(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"worker:100ms:2", "disrupted:20s:3", "power:1s:4"} {
-		if p, err := pattern(text, 8); err != nil || p == nil {
+		if p, err := slowness(text, 8); err != nil || p == nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	if p, err := pattern("", 8); p != nil || err != nil {
+	if p, err := slowness("", 8); p != nil || err != nil {
 		t.Errorf("no pattern is %v", err)
 	}
 }
@@ -109,7 +109,7 @@ func TestPatternsAreRefused(t *testing.T) {
 		"power:1s:4:5":   `"5" is one too many`,
 		"persistent:2":   `"2" is one too many`,
 	} {
-		if _, err := pattern(text, 8); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := slowness(text, 8); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v; want %q", text, err, want)
 		}
 	}

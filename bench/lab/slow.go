@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"bellows"
-	"bellows/sim/lab"
+	"bellows/sim/lab/pattern"
 )
 
-// pattern reads --slow.
-func pattern(text string, nodes int) (lab.Pattern, error) {
+// slowness reads --slow.
+func slowness(text string, nodes int) (pattern.Slow, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -20,7 +20,7 @@ func pattern(text string, nodes int) (lab.Pattern, error) {
 	if rest != "" {
 		p.fields = strings.Split(rest, ":")
 	}
-	var made lab.Pattern
+	var made pattern.Slow
 	switch name {
 	case "constant":
 		factor, count := p.number(), p.whole()
@@ -28,21 +28,21 @@ func pattern(text string, nodes int) (lab.Pattern, error) {
 		for i := range slow {
 			slow[i] = bellows.NodeID(i + 1)
 		}
-		made = lab.Constant(factor, slow...)
+		made = pattern.Constant(factor, slow...)
 	case "rotating":
 		factor, period := p.number(), p.duration()
-		made = lab.Rotating(factor, period, nodes)
+		made = pattern.Rotating(factor, period, nodes)
 	case "worker":
 		iteration, delay := p.duration(), p.number()
-		made = lab.SlowWorker(iteration, delay)
+		made = pattern.SlowWorker(iteration, delay)
 	case "disrupted":
 		every, delay := p.duration(), p.number()
-		made = lab.Disrupted(every, delay)
+		made = pattern.Disrupted(every, delay)
 	case "power":
 		iteration, alpha := p.duration(), p.above(1)
-		made = lab.PowerLaw(iteration, alpha)
+		made = pattern.PowerLaw(iteration, alpha)
 	case "persistent":
-		made = lab.Persistent()
+		made = pattern.Persistent()
 	default:
 		p.fail("there is no pattern %q", name)
 	}
@@ -98,7 +98,7 @@ func (p *fieldReader) duration() time.Duration {
 }
 
 // load reads --load.
-func load(text string) (lab.Load, error) {
+func load(text string) (pattern.Load, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -107,5 +107,5 @@ func load(text string) (lab.Load, error) {
 	if len(p.fields) > 0 || p.err == nil && (period <= 0 || share < 0 || share >= 1 || part < 0 || part > 1) {
 		p.fail("it must be SHARE:PERIOD:PART, such as 0.5:1s:0.2")
 	}
-	return lab.Bursts(share, period, part), p.err
+	return pattern.Bursts(share, period, part), p.err
 }

@@ -206,8 +206,8 @@ func TestCheckMemoryNamesNode(t *testing.T) {
 	}
 }
 
-// TestCloseNumbersOfSplitsSayNothingOfOthers: the slope between 14 and 15 splits is noise, and not that of 5.
-func TestCloseNumbersOfSplitsSayNothingOfOthers(t *testing.T) {
+// TestTrafficIgnoresSlopeOfCloseSplits: the slope between 14 and 15 splits is noise, and not that of 5.
+func TestTrafficIgnoresSlopeOfCloseSplits(t *testing.T) {
 	t.Parallel()
 	pulled := func(splits ...int) float64 {
 		f := gaugetest.Uniform(gaugetest.Size{Nodes: 2, Splits: 64, Partitions: 1})

@@ -8,6 +8,7 @@ import (
 	"bellows/link/wire"
 	"bellows/policy/reshape"
 	"bellows/policy/shape"
+	deal "bellows/sim/lab/roles"
 )
 
 // Role is what a node of a site is for; 0: nothing. It is never more than the node's slots and lanes allow.
@@ -16,34 +17,18 @@ type Role = reshape.Role
 // Deal returns the shape of the job in which nodes have these roles, by node; those that are left out are 0. It is
 // production's first shape of nodes that can do no more than that (node.Cluster).
 func (c *Config) Deal(roles []Role) shape.Shape {
-	var workers []bellows.NodeID
-	var d shape.Shape
-	counts := make([]int, len(c.Site.Nodes))
+	var nodes []shape.Node
 	for i, n := range c.Site.Nodes {
 		m := shape.Node{ID: bellows.NodeID(i)}
-		if i < len(roles) && roles[i]&reshape.Worker != 0 && n.Slots > 0 {
-			m.Slots, workers = n.Slots, append(workers, m.ID)
+		if i < len(roles) && roles[i]&reshape.Worker != 0 {
+			m.Slots = n.Slots
 		}
 		if i < len(roles) && roles[i]&reshape.Server != 0 {
-			m.Lanes, counts[i] = n.Lanes, n.Lanes
+			m.Lanes = n.Lanes
 		}
-		if m.Slots+m.Lanes > 0 || i == 0 {
-			d.Nodes = append(d.Nodes, m)
-		}
+		nodes = append(nodes, m)
 	}
-	lanes := route.Lanes(counts)
-	if len(workers) == 0 || len(lanes) == 0 {
-		return d // Run refuses it
-	}
-	r := route.Spread(c.Job.Tables, c.Job.Splits, lanes, workers)
-	for ref := range r.Each() {
-		at := r.Owner(ref).Lane
-		d.Partitions = append(d.Partitions, shape.Place{Node: at.Node, Lane: int(at.Index)})
-	}
-	for split := range bellows.SplitID(c.Job.Splits) {
-		d.Splits = append(d.Splits, r.Node(split))
-	}
-	return d
+	return deal.Deal(nodes, c.Job.Tables, c.Job.Splits)
 }
 
 // firstRoute returns the route with which a life begins. All nodes take part with all that they have, whatever the
@@ -51,24 +36,10 @@ func (c *Config) Deal(roles []Role) shape.Shape {
 func (w *world) firstRoute(lanes []wire.Address, workers []bellows.NodeID) (*route.Route, error) {
 	job := &w.cfg.Job
 	all := route.Spread(job.Tables, job.Splits, lanes, workers)
-	first := w.cfg.Shape
-	if first == nil {
+	if w.cfg.Shape == nil {
 		return all, nil
 	}
-	whole := all.Whole()
-	partition, split := 0, 0
-	for i := range whole {
-		switch c := &whole[i]; c.Kind {
-		case bellows.MovePartition:
-			at := first.Partitions[partition]
-			c.Node, c.Lane = at.Node, uint16(at.Lane)
-			partition++
-		case bellows.MoveSplit:
-			c.Node = first.Splits[split]
-			split++
-		}
-	}
-	return all.Rebuilt(all.Version(), whole)
+	return deal.Route(all, w.cfg.Shape)
 }
 
 // validateShape refuses a first shape that the nodes of the site cannot have.

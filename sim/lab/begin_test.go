@@ -10,6 +10,7 @@ import (
 	"bellows/policy/reshape"
 	"bellows/policy/shape"
 	"bellows/sim/lab"
+	"bellows/sim/lab/pattern"
 	"bellows/sim/lab/script"
 )
 
@@ -24,7 +25,7 @@ func TestJobBeginsInShape(t *testing.T) {
 		cfg.Job.Tables[0].Bounds, cfg.Job.Tables[0].Partitions = nil, 7
 		cfg.Site = lab.Cluster(6, 6, lab.Machine{Cores: 1, Up: 1e8, Down: 1e8})
 		cfg.Site.Machines[2].Up, cfg.Site.Machines[3].Down = 2e7, 1e7
-		cfg.Load = lab.Bursts(0.4, 10*time.Millisecond, 0.5)
+		cfg.Load = pattern.Bursts(0.4, 10*time.Millisecond, 0.5)
 		return cfg
 	}
 	want := run(t, config())

@@ -8,6 +8,7 @@ import (
 	"bellows/policy/choose"
 	"bellows/policy/shape"
 	"bellows/sim/lab/link"
+	"bellows/sim/lab/pattern"
 	"bellows/sim/lab/script"
 	"bellows/train"
 )
@@ -19,8 +20,8 @@ type Config struct {
 	Site  Site
 	Shape *shape.Shape // with which the job begins; nil: production's, with all that the nodes are able to do
 	Costs Costs
-	Slow  Pattern // nil: no node is slow
-	Load  Load    // nil: the machines have no other work
+	Slow  pattern.Slow // nil: no node is slow
+	Load  pattern.Load // nil: the machines have no other work
 	// Jitter is how much the cost of a task varies by chance: it is between 1 and 1+Jitter times what Costs say.
 	Jitter float64
 	// Limit is the virtual time after which the job is given up, with an error; 0: 1,000 hours.
@@ -111,7 +112,7 @@ type Costs struct {
 	Wake        float64 `json:"wake"`         // messages from other nodes for a node that naps: to look at them
 	Local       float64 `json:"local"`        // a message within a node, with what it sets off
 	LocalByte   float64 `json:"local_byte"`   // each byte of deltas in it
-	ApplyByte   float64 `json:"apply_byte"`   // each byte of deltas that a lane writes, whoever sent it
+	ApplyByte   float64 `json:"apply_byte"`   // each byte of deltas that a lane writes, of any sender
 }
 
 // Alone returns the site of one node on one machine, as a job in one process.

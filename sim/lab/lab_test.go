@@ -20,6 +20,7 @@ import (
 	"bellows/data/demo"
 	"bellows/node"
 	"bellows/sim/lab"
+	"bellows/sim/lab/pattern"
 	"bellows/table"
 	"bellows/train"
 )
@@ -136,11 +137,11 @@ func TestBSPModelHasSequentialBits(t *testing.T) {
 func TestASeedDecidesEverything(t *testing.T) {
 	t.Parallel()
 	staleness := 2
-	on := func(seed uint64, slow lab.Pattern) *lab.Result {
+	on := func(seed uint64, slow pattern.Slow) *lab.Result {
 		return run(t, lab.Config{Seed: seed, Job: made(t, mlr.New(), 2, &staleness, nil).Job, Site: lab.Cluster(4, 4, lab.Machine{Cores: 2, Up: 1e8, Down: 1e8}),
 			Costs: costs, Slow: slow, Jitter: 0.5})
 	}
-	slow := lab.PowerLaw(5*time.Millisecond, 4)
+	slow := pattern.PowerLaw(5*time.Millisecond, 4)
 	first, second, other, quick := on(1, slow), on(1, slow), on(2, slow), on(1, nil)
 	if first.Hash != second.Hash || first.Time != second.Time || first.Events != second.Events || !sameBits(first.Tables, second.Tables) {
 		t.Errorf("one seed gives %x after %v and %x after %v", first.Hash, first.Time, second.Hash, second.Time)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"bellows/sim/lab/cores"
+	"bellows/sim/lab/pattern"
 	"bellows/sim/lab/script"
 )
 
@@ -31,7 +32,7 @@ func (w *world) addMachine(cfg Machine) {
 	slow := w.cfg.Slow
 	if slices.ContainsFunc(w.cfg.Script, func(e script.Event) bool { return e.Kind == script.Slow }) || slow != nil {
 		c.Slow = func(o owner) (float64, int64) {
-			slower, until := script.Slowness(w.cfg.Script, o.node.id, w.elapsed(), always)
+			slower, until := script.Slowness(w.cfg.Script, o.node.id, w.elapsed(), pattern.Always)
 			if slow != nil {
 				usual, end := slow(w.cfg.Seed, o.node.id, w.elapsed())
 				slower, until = slower*usual, min(until, end)

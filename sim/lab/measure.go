@@ -34,7 +34,7 @@ func (w *world) measure() {
 	w.advise()
 }
 
-// count notes what has moved since the last route, and who takes part.
+// count notes what has moved since the last route, and how many nodes take part.
 func (w *world) count(now *route.Route) {
 	before := w.measured
 	w.measured, w.members = now, len(measured{w}.Whole().Nodes)

@@ -7,6 +7,7 @@ import (
 	"bellows"
 	"bellows/core/tally"
 	"bellows/policy/gauge"
+	"bellows/sim/lab/pattern"
 	"bellows/table"
 	"bellows/train"
 )
@@ -22,7 +23,7 @@ func (a adder) RunTask(t *train.Task) error {
 }
 
 // reported runs a job of four splits and five clocks to its end, and returns the last reports of all nodes, and the world.
-func reported(t *testing.T, site Site, load Load) ([]gauge.Report, *world) {
+func reported(t *testing.T, site Site, load pattern.Load) ([]gauge.Report, *world) {
 	t.Helper()
 	const width = 1000
 	job := train.Job{
@@ -108,7 +109,7 @@ func TestProcessorTimeLeavesOutOthers(t *testing.T) {
 	site.LocalLatency = 20 * time.Microsecond
 	site.Machines[0].Speed = 1
 	alone, _ := reported(t, site, nil)
-	beside, _ := reported(t, site, func(uint64, int, time.Duration) (float64, time.Duration) { return 0.5, always })
+	beside, _ := reported(t, site, func(uint64, int, time.Duration) (float64, time.Duration) { return 0.5, pattern.Always })
 	for i := range site.Nodes[1:] {
 		a, b := &alone[i+1].Tally, &beside[i+1].Tally
 		if own := b.Work.Processor - a.Work.Processor; own.Abs() > a.Work.Processor/100 || b.Spent[tally.Compute] < a.Spent[tally.Compute]*3/2 {

@@ -11,6 +11,7 @@ import (
 	"bellows"
 	"bellows/core/tally"
 	"bellows/sim/lab"
+	"bellows/sim/lab/pattern"
 	"bellows/table"
 	"bellows/train"
 )
@@ -61,13 +62,13 @@ func TestStragglerSlowsBSPFully(t *testing.T) {
 	t.Parallel()
 	s := toy{splits: 4, clocks: 20, rows: 10, width: 2}
 	for _, c := range []struct {
-		slow lab.Pattern
+		slow pattern.Slow
 		want time.Duration
 	}{
 		{nil, 20 * time.Millisecond},
-		{lab.Constant(3, 2), 60 * time.Millisecond},
+		{pattern.Constant(3, 2), 60 * time.Millisecond},
 		// One of four is slow at a time, so that every clock takes as long as if all were; windows end with clocks.
-		{lab.Rotating(2, 4*time.Millisecond, 4), 40 * time.Millisecond},
+		{pattern.Rotating(2, 4*time.Millisecond, 4), 40 * time.Millisecond},
 	} {
 		r := run(t, lab.Config{Job: s.job(), Site: machines(4), Costs: millisecond, Slow: c.slow})
 		if d := r.Time - c.want; d.Abs() > time.Microsecond {
@@ -78,7 +79,7 @@ func TestStragglerSlowsBSPFully(t *testing.T) {
 
 func TestStalenessHidesAStragglerThatPasses(t *testing.T) {
 	t.Parallel()
-	slow := lab.Rotating(4, 4*time.Millisecond, 4)
+	slow := pattern.Rotating(4, 4*time.Millisecond, 4)
 	s := toy{splits: 4, clocks: 100, rows: 10, width: 2}
 	bsp := run(t, lab.Config{Job: s.job(), Site: machines(4), Costs: millisecond, Slow: slow})
 	// Each node alone: of 16 ms it is slow for 4, in which it does one clock instead of 4.
@@ -184,11 +185,11 @@ func TestSlowNodeHandlesMessagesSlowly(t *testing.T) {
 	s := toy{splits: 2, clocks: 10, rows: 10, width: 2}
 	cfg := lab.Config{Job: s.job(), Site: machines(2), Costs: lab.Costs{Send: 1000, Receive: 2000, Local: 3000}, Tick: time.Hour}
 	usual := run(t, cfg).Time
-	cfg.Job, cfg.Slow = s.job(), lab.Constant(3, 0, 1, 2)
+	cfg.Job, cfg.Slow = s.job(), pattern.Constant(3, 0, 1, 2)
 	if slow := run(t, cfg).Time; slow != 3*usual {
 		t.Errorf("messages take %v on slow nodes, and %v usually", slow, usual)
 	}
-	cfg.Job, cfg.Slow, cfg.Load = s.job(), nil, lab.Bursts(0.5, time.Hour, 1)
+	cfg.Job, cfg.Slow, cfg.Load = s.job(), nil, pattern.Bursts(0.5, time.Hour, 1)
 	if loaded := run(t, cfg).Time; loaded != 2*usual {
 		t.Errorf("messages take %v beside other work, and %v usually", loaded, usual)
 	}
@@ -198,7 +199,7 @@ func TestSlowNodeHandlesMessagesSlowly(t *testing.T) {
 func TestLoadPassesAfterPart(t *testing.T) {
 	t.Parallel()
 	s := toy{splits: 4, clocks: 70, rows: 10, width: 2}
-	r := run(t, lab.Config{Job: s.job(), Site: machines(4), Costs: millisecond, Load: lab.Bursts(0.5, 40*time.Millisecond, 0.25)})
+	r := run(t, lab.Config{Job: s.job(), Site: machines(4), Costs: millisecond, Load: pattern.Bursts(0.5, 40*time.Millisecond, 0.25)})
 	if d := r.Time - 80*time.Millisecond; d.Abs() > time.Microsecond { // of each 40 ms, 5 are lost
 		t.Errorf("70 clocks of 1 ms take %v", r.Time)
 	}

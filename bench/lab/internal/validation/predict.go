@@ -10,6 +10,7 @@ import (
 	"bellows/bench/lab/internal/netns"
 	"bellows/sim/lab"
 	"bellows/sim/lab/link"
+	"bellows/sim/lab/pattern"
 	"bellows/sim/lab/script"
 )
 
@@ -114,7 +115,7 @@ func (c *Case) config(m Model) lab.Config {
 	cfg.Cuts = lab.Cuts{Every: c.change.cuts, Rate: c.change.store, Latency: m.Store}
 	cfg.Recovery = lab.Recovery{Detect: detect, Restart: m.Start}
 	if l := c.change.load; l != nil {
-		cfg.Load = lab.Bursts(0.5, l.period, float64(l.busy)/float64(l.period), cfg.Site.Nodes[1].Machine)
+		cfg.Load = pattern.Bursts(0.5, l.period, float64(l.busy)/float64(l.period), cfg.Site.Nodes[1].Machine)
 	}
 	return cfg
 }

@@ -1,4 +1,6 @@
-package lab
+// Package pattern has patterns of slow nodes and of other work, for the laboratory. Each is a pure function of a seed, a
+// node or a machine, and a time. The package does not know what is slowed.
+package pattern
 
 import (
 	"math"
@@ -9,9 +11,9 @@ import (
 	"bellows/random"
 )
 
-// Pattern returns by how much a node is slower than usual at a time, 1 being as usual, and until when that holds. Its tasks and its
-// messages are slowed alike. It is a pure function of its arguments.
-type Pattern func(seed uint64, n bellows.NodeID, now time.Duration) (slower float64, until time.Duration)
+// Slow returns by how much a node is slower than usual at a time, 1 being as usual, and until when that holds. Its
+// tasks and its messages are slowed alike. It is a pure function of its arguments.
+type Slow func(seed uint64, n bellows.NodeID, now time.Duration) (slower float64, until time.Duration)
 
 // Load returns the share of a machine, by its index, that other work takes at a time, from 0 to 1, and until when that holds. It is
 // a pure function of its arguments.
@@ -22,7 +24,7 @@ type Load func(seed uint64, machine int, now time.Duration) (share float64, unti
 func Bursts(share float64, period time.Duration, part float64, machines ...int) Load {
 	return func(_ uint64, machine int, now time.Duration) (float64, time.Duration) {
 		if len(machines) > 0 && !slices.Contains(machines, machine) {
-			return 0, always
+			return 0, Always
 		}
 		begin := now / period * period
 		if end := begin + time.Duration(part*float64(period)); now < end {
@@ -32,23 +34,23 @@ func Bursts(share float64, period time.Duration, part float64, machines ...int) 
 	}
 }
 
-// always is the end of what never ends.
-const always = time.Duration(math.MaxInt64)
+// Always is the end of what never ends.
+const Always = time.Duration(math.MaxInt64)
 
 // Constant makes the named nodes slower at all times.
-func Constant(slower float64, nodes ...bellows.NodeID) Pattern {
+func Constant(slower float64, nodes ...bellows.NodeID) Slow {
 	return func(_ uint64, n bellows.NodeID, _ time.Duration) (float64, time.Duration) {
 		for _, slow := range nodes {
 			if n == slow {
-				return slower, always
+				return slower, Always
 			}
 		}
-		return 1, always
+		return 1, Always
 	}
 }
 
 // Rotating makes one of nodes 1 to count slower at a time, each for one period.
-func Rotating(slower float64, period time.Duration, count int) Pattern {
+func Rotating(slower float64, period time.Duration, count int) Slow {
 	return func(_ uint64, n bellows.NodeID, now time.Duration) (float64, time.Duration) {
 		window := int64(now / period)
 		until := time.Duration(window+1) * period
@@ -61,7 +63,7 @@ func Rotating(slower float64, period time.Duration, count int) Pattern {
 
 // SlowWorker returns FlexRR's Slow Worker pattern: at each of ten points of an iteration, every node is slowed with a
 // chance of 1 %, for a period of up to twice the iteration, to 1+delay times its time (Harlap 2018, §3.4.1).
-func SlowWorker(iteration time.Duration, delay float64) Pattern {
+func SlowWorker(iteration time.Duration, delay float64) Slow {
 	const (
 		points = 10
 		chance = 0.01
@@ -87,7 +89,7 @@ func SlowWorker(iteration time.Duration, delay float64) Pattern {
 
 // Disrupted returns FlexRR's Disrupted Machine pattern: every 20 seconds, each machine is disturbed with a chance of 20
 // % for the next 20 seconds, to 1+delay times its time (Harlap 2018, §3.4.1). every is the 20 seconds.
-func Disrupted(every time.Duration, delay float64) Pattern {
+func Disrupted(every time.Duration, delay float64) Slow {
 	const chance = 0.2
 	return func(seed uint64, n bellows.NodeID, now time.Duration) (float64, time.Duration) {
 		window := int64(now / every)
@@ -102,7 +104,7 @@ func Disrupted(every time.Duration, delay float64) Pattern {
 // PowerLaw returns FlexRR's Power-Law pattern: the time that a node needs for an iteration, in multiples of the usual,
 // has a density in proportion to t to the power of -alpha, from 1 on, drawn again for every iteration (Harlap 2018,
 // §3.4.1, with alpha 4, 7 and 11). alpha is above 1.
-func PowerLaw(iteration time.Duration, alpha float64) Pattern {
+func PowerLaw(iteration time.Duration, alpha float64) Slow {
 	return func(seed uint64, n bellows.NodeID, now time.Duration) (float64, time.Duration) {
 		window := int64(now / iteration)
 		u := 1 - uniform(seed, n, window, 3) // above 0
@@ -112,12 +114,12 @@ func PowerLaw(iteration time.Duration, alpha float64) Pattern {
 
 // Persistent returns FlexRR's persistent pattern: every other node has three times the work of the rest, 75 % of all
 // (Harlap 2018, §3.4.1).
-func Persistent() Pattern {
+func Persistent() Slow {
 	return func(_ uint64, n bellows.NodeID, _ time.Duration) (float64, time.Duration) {
 		if n%2 == 1 {
-			return 1.5, always
+			return 1.5, Always
 		}
-		return 0.5, always
+		return 0.5, Always
 	}
 }
 
