@@ -204,7 +204,7 @@ func (o *Options) placed(slots int) ([]node.Member, error) {
 	switch {
 	case o.Processes > 0:
 		return nil, line.BadFlag("processes", strconv.Itoa(o.Processes), "the job runs in the nodes of a cluster, as many as it has; leave one of --cluster and --processes out")
-	case o.Servers != "auto":
+	case o.Servers != "auto" && !o.Reshapes():
 		return nil, line.BadFlag("servers", o.Servers, "the cluster's nodes have their roles already; `scale --servers` changes how many there are")
 	case o.Lead == nil: // it runs elsewhere
 		return []node.Member{{Slots: slots, Lanes: slots}}, nil

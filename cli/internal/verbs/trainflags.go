@@ -274,6 +274,9 @@ func (o *trainOptions) slots() (slots, most int, err error) {
 			return refuse()
 		}
 	}
+	if o.cluster.At != "" && o.cluster.Reshapes() && bounded { // the nodes have their slots: it bounds nodes
+		begin = "auto"
+	}
 	switch {
 	case o.cluster.Lead != nil:
 		if slots = o.cluster.Lead.Slots(); bounded {
