@@ -11,6 +11,7 @@ import (
 	"bellows/api"
 	"bellows/core/tally"
 	"bellows/link/wire"
+	"bellows/node/measure"
 )
 
 // Watch shows a job that Train or Lead runs to other goroutines. The zero Watch is ready for one job.
@@ -70,7 +71,7 @@ func (p *process) fill(m *wire.Report) {
 		m.Leaves = uint32(max(1, by-m.Millis))
 	}
 	w := &m.Tally.Work
-	w.Serving, w.Rows, w.Processor = time.Duration(p.serving.Load()), p.rows.Load(), processorTime()
+	w.Serving, w.Rows, w.Processor = time.Duration(p.serving.Load()), p.rows.Load(), measure.ProcessorTime()
 	m.Spare = p.spare.Bytes()
 	if p.mesh != nil {
 		p.mesh.Traffic(&m.Tally.Sent, &m.Tally.Received)

@@ -74,8 +74,8 @@ func (l *laps) median(epoch int) (Interval, int) {
 const unlike = 1.5
 
 // parts returns how long each clock of an epoch takes, relative to the mean of the epoch around it: one of them may
-// only compute scores. It returns nil if all take about as long, if too few epochs were measured, or if clocks are completed
-// together.
+// only compute scores. It returns nil if all take about as long, if too few epochs were measured, or if clocks are
+// completed together.
 func (l *laps) parts(epoch int) []float64 {
 	if epoch < 2 || epoch > l.n/samplesLeast {
 		return nil

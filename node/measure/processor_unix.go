@@ -1,15 +1,15 @@
 //go:build unix
 
-package node
+package measure
 
 import (
 	"syscall"
 	"time"
 )
 
-// processorTime returns how long processors have worked for this process, in the program and in the system for it; 0 if
+// ProcessorTime returns how long processors have worked for this process, in the program and in the system for it; 0 if
 // the operating system does not say.
-func processorTime() time.Duration {
+func ProcessorTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
 		return 0
