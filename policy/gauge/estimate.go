@@ -33,18 +33,31 @@ func (n *node) list(keep []bool, amount func(*reading) (amount, per float64)) []
 	return list
 }
 
+// judgedClocks is how many clocks are judged together, but for rounding. A sample of less begins and ends in the midst
+// of tasks: their items count in the next one.
+const judgedClocks = 0.99
+
 // usual returns which samples count: not those while the node was slow for a few clocks.
 func (n *node) usual() []bool {
 	var list []sample
-	var at []int
+	var of [][]int // the samples of each
 	for i := range n.n {
-		if d := n.get(i); d.items > 0 {
-			list, at = append(list, sample{d.spent[tally.Compute], d.items, d.clocks}), append(at, i)
+		d := n.get(i)
+		if d.items <= 0 {
+			continue
 		}
+		if last := len(list) - 1; last < 0 || list[last].clocks >= judgedClocks {
+			list, of = append(list, sample{}), append(of, nil)
+		}
+		s := &list[len(list)-1]
+		s.amount, s.per, s.clocks = s.amount+d.spent[tally.Compute], s.per+d.items, s.clocks+d.clocks
+		of[len(of)-1] = append(of[len(of)-1], i)
 	}
 	keep := slices.Repeat([]bool{true}, n.n)
 	for i, k := range steady(list) {
-		keep[at[i]] = k
+		for _, at := range of[i] {
+			keep[at] = k
+		}
 	}
 	return keep
 }
