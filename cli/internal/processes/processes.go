@@ -76,6 +76,7 @@ func (o *Options) demand(workers string) (err error) {
 	case !o.IsDistributed():
 		return line.BadFlag("shape", o.Shape, "one process has one shape; give --processes too")
 	}
+	o.Transport = "tcp" // the system does not measure links of unix sockets
 	low, high, ranged := strings.Cut(workers, ":")
 	switch {
 	case !ranged: // they are compute slots
