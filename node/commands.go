@@ -233,9 +233,6 @@ func (l *lead) settle() {
 	for _, c := range changes {
 		slices.Sort(c.Splits)
 		c.Sentence = fmt.Sprintf("%s went from node %d to node %d, %.1f s after the command", splits(c.Splits), c.From, c.Node, c.Seconds)
-		if len(c.Splits) == 1 {
-			c.Sentence = fmt.Sprintf("%s went from node %d to node %d, %.1f s after the command", splits(c.Splits), c.From, c.Node, c.Seconds)
-		}
 		l.change(c)
 	}
 	l.settleShifts()

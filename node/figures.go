@@ -90,9 +90,6 @@ func (w *Watch) Figures(ctx context.Context) (*gauge.Figures, error) {
 // lastFigures ends the measuring, and returns the figures of a job that ends; nil if too little was measured.
 func (l *lead) lastFigures() *gauge.Figures {
 	l.feed.End(errOver("await clocks"))
-	f, err := l.feed.Figures(measured{l}.Whole())
-	if err != nil {
-		return nil
-	}
+	f, _ := l.feed.Figures(measured{l}.Whole())
 	return f
 }
