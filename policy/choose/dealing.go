@@ -16,10 +16,11 @@ type dealing struct {
 	roles         []Role
 	splits, parts []int
 	seconds       float64
+	fits          bool // there is memory for it, and it is within what is asked
 }
 
 func (d *dealing) clone() dealing {
-	return dealing{d.roles, slices.Clone(d.splits), slices.Clone(d.parts), d.seconds}
+	return dealing{d.roles, slices.Clone(d.splits), slices.Clone(d.parts), d.seconds, d.fits}
 }
 
 // searcher finds the best dealing over machines that are not alike. Cruise gives the problem to a commercial solver

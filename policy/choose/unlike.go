@@ -27,15 +27,16 @@ func findUnlike(f *gauge.Figures, ask Ask, list []place) (*Choice, error) {
 		if d == nil {
 			return false
 		}
-		fits := s.judge(d)
+		d.fits = s.judge(d)
 		counts := s.counts(d)
 		if !counts.within(&ask, f) {
 			return false
 		}
-		if of, seen := rows[counts]; !seen || d.seconds < of.seconds {
+		of, seen := rows[counts]
+		if faster := d.seconds < of.seconds; !seen || d.fits && !of.fits || d.fits == of.fits && faster {
 			rows[counts] = d.clone()
 		}
-		if !fits || best != nil && d.seconds >= best.seconds*(1-same) {
+		if !d.fits || best != nil && d.seconds >= best.seconds*(1-same) {
 			return false
 		}
 		e := d.clone()
