@@ -7,8 +7,8 @@ import (
 	"bellows/core/tally"
 )
 
-// TestPartsOfClocksAreNoStraggler has reports in the midst of clocks: three short samples with more computing than
-// finished items, then three with less.
+// TestPartsOfClocksAreNoStraggler gives a node reports in the midst of clocks: three short samples with more computing
+// than finished items, then three with less.
 func TestPartsOfClocksAreNoStraggler(t *testing.T) {
 	t.Parallel()
 	var n node

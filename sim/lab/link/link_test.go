@@ -90,6 +90,15 @@ func TestFlowsShareUplink(t *testing.T) {
 	s.run(t, map[string]int64{"short": 17 * onePlace, "long": 24 * onePlace})
 }
 
+// TestSmallPacketsTakeShorterTurns is TestFlowsShareUplink with packets of half the size.
+func TestSmallPacketsTakeShorterTurns(t *testing.T) {
+	t.Parallel()
+	s := newSite(Config{Ports: ports(3, 1e6), Packet: PacketMost / 2})
+	s.data("long", 0, 1, packets)
+	s.data("short", 0, 2, packets/2)
+	s.run(t, map[string]int64{"short": 16*onePlace + onePlace/2, "long": 24 * onePlace})
+}
+
 func TestFlowsShareDownlink(t *testing.T) {
 	t.Parallel()
 	s := newSite(Config{Ports: ports(3, 1e6)})
