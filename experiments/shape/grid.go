@@ -54,8 +54,7 @@ func (c counts) roles() []lab.Role {
 type job struct {
 	name  string
 	order subject.Order
-	// pull is how long the link of a node takes for all rows that the splits share, in parts of the time that the items of
-	// a clock take if a quarter of the nodes works. It sets the links.
+	// pull is how long the link of a node takes for all rows that the splits share, in parts of clock. It sets the links.
 	pull float64
 	// apply is how long a server would take to apply one change of all these rows, in the same parts.
 	apply float64

@@ -7,8 +7,7 @@ import (
 	"bellows/experiments/internal/report"
 )
 
-// TestQuickFormHasEveryFigure plays a small grid, and wants every figure to be there, and the choice to be one of the
-// shapes that are not slow.
+// TestQuickFormHasEveryFigure plays a small grid. Every figure must be there, and no choice may take twice the best time.
 func TestQuickFormHasEveryFigure(t *testing.T) {
 	none := ""
 	p := plan{nodes: 4, splits: 12, only: "mlr", files: map[string]*string{"mlr": &none, "lda": &none, "mf": &none}}

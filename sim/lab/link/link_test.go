@@ -90,7 +90,7 @@ func TestFlowsShareUplink(t *testing.T) {
 	s.run(t, map[string]int64{"short": 17 * onePlace, "long": 24 * onePlace})
 }
 
-// TestSmallPacketsTakeShorterTurns is TestFlowsShareUplink with packets of half the size.
+// TestSmallPacketsTakeShorterTurns sends two flows by packets of half the size.
 func TestSmallPacketsTakeShorterTurns(t *testing.T) {
 	t.Parallel()
 	s := newSite(Config{Ports: ports(3, 1e6), Packet: PacketMost / 2})
