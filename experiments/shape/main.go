@@ -1,4 +1,4 @@
-// Command shape repeats the measurements of Cruise (Tables I and III, Figures 6 and 8) in the laboratory: jobs on 32
+// Command shape repeats the measurements of Cruise (Tables I and III, Figure 6) in the laboratory: jobs on 32
 // machines train in every number of workers and servers. Each job measures itself in a few of these shapes, and predicts
 // all of them by that. The predictions are held against what the shapes really take, and the shape that the job
 // chooses against the best of all.

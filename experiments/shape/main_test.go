@@ -34,7 +34,7 @@ func TestQuickFormHasEveryFigure(t *testing.T) {
 	}
 }
 
-// TestWrongShapesAreCompared compares two jobs of which each is slow in the best shape of the other one.
+// TestWrongShapesAreCompared compares two jobs. Each is slow in the best shape of the other one.
 func TestWrongShapesAreCompared(t *testing.T) {
 	few, many := counts{Workers: 1, Servers: 3}, counts{Workers: 3, Servers: 1}
 	got := wrongShapes([]grid{
