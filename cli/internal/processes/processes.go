@@ -56,6 +56,14 @@ func (o *Options) Auto() bool {
 	return o.Servers == "auto" && !o.Reshapes()
 }
 
+// Sockets returns the kind of sockets between processes here: unix or tcp.
+func (o *Options) Sockets() string {
+	if o.Transport == "tcp" || o.Reshapes() {
+		return "tcp"
+	}
+	return "unix"
+}
+
 // Reshapes reports whether the job chooses its shape, or says what it would choose.
 func (o *Options) Reshapes() bool { return o.Shape != "off" }
 
@@ -76,7 +84,9 @@ func (o *Options) demand(workers string) (err error) {
 	case !o.IsDistributed():
 		return line.BadFlag("shape", o.Shape, "one process has one shape; give --processes too")
 	}
-	o.Transport = "tcp" // the system does not measure links of unix sockets
+	if o.Transport == "unix" {
+		return line.BadFlag("transport", o.Transport, "the system does not measure such links; with --shape they are tcp")
+	}
 	low, high, ranged := strings.Cut(workers, ":")
 	switch {
 	case !ranged: // they are compute slots
@@ -146,8 +156,8 @@ func (o *Options) Members(slots int, workers string) ([]node.Member, error) {
 	if o.Processes < 0 || o.Processes > processesMost {
 		return nil, line.BadFlag("processes", strconv.Itoa(o.Processes), "it must be from 0, for this process alone, to %d", processesMost)
 	}
-	if o.Transport != "unix" && o.Transport != "tcp" {
-		return nil, line.BadFlag("transport", o.Transport, "it must be unix or tcp")
+	if o.Transport != "auto" && o.Transport != "unix" && o.Transport != "tcp" {
+		return nil, line.BadFlag("transport", o.Transport, "it must be auto, unix or tcp")
 	}
 	if f, err := vec.ParseFormat(o.Wire); err != nil {
 		return nil, line.BadFlag("wire", o.Wire, "%v", err)
@@ -160,7 +170,7 @@ func (o *Options) Members(slots int, workers string) ([]node.Member, error) {
 	}
 	switch {
 	case o.IsDistributed():
-	case o.Transport != "unix":
+	case o.Transport != "auto":
 		return nil, line.BadFlag("transport", o.Transport, alone)
 	case o.Pairs != "auto":
 		return nil, line.BadFlag("connections", o.Pairs, alone)
@@ -247,7 +257,7 @@ func (m Counts) String() string { return fmt.Sprintf("%dw %ds", m.Workers, m.Ser
 func (o *Options) Flags(f *pflag.FlagSet) {
 	f.IntVar(&o.Processes, "processes", 0, "`NUMBER` of processes here to train in; 0: this one alone")
 	f.StringVar(&o.Servers, "servers", "auto", "`NUMBER` of table processes, or A:B (--shape)")
-	f.StringVar(&o.Transport, "transport", "unix", "`KIND` of sockets of processes: unix or tcp")
+	f.StringVar(&o.Transport, "transport", "auto", "`KIND` of sockets of processes: auto, unix or tcp")
 	f.StringVar(&o.Wire, "wire", "fp32", "`TYPE` of sent floats: fp32, fp16 or bf16")
 	f.StringVar(&o.Pairs, "connections", "auto", "`NUMBER` of connections per pair of processes")
 	f.StringVar(&o.Shape, "shape", "off", "`MODE` of choosing roles: auto, explain or off")

@@ -37,7 +37,7 @@ func jsonOf(t *testing.T, a app.Application, file string, opt trainOptions, unti
 		t.Fatal(err)
 	}
 	opt.seed, opt.workers, opt.cache, opt.state, opt.epochs = 1, "2", "off", t.TempDir(), 4
-	opt.cluster = processes.Options{Servers: "auto", Shape: "off", Transport: "unix", Wire: "fp32", Pairs: "auto"}
+	opt.cluster = processes.Options{Servers: "auto", Shape: "off", Transport: "auto", Wire: "fp32", Pairs: "auto"}
 	opt.reading.header = "auto"
 	err = tool.train(ctx, a, []string{file}, &opt)
 	return out.String(), err

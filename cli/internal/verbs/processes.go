@@ -55,7 +55,7 @@ func (t *training) lead(ctx context.Context, opt node.Options) (*node.Result, er
 			Roam: c.Roam, Saved: saved, Later: later, Notice: c.Notice}.Run(ctx, t.made.Job, opt)
 	}
 	return launch.Processes{Program: program, Advice: advice, Args: slices.Concat(os.Args[:1], t.Args, []string{"--child"}),
-		Members: t.members, Connections: c.Connections, Transport: c.Transport, Roam: c.Roam, Saved: saved, Later: later,
+		Members: t.members, Connections: c.Connections, Transport: c.Sockets(), Roam: c.Roam, Saved: saved, Later: later,
 		Control: &launch.Control{}, Notice: c.Notice, Output: t.folder.Output.WriterOf}.Run(ctx, t.made.Job, opt)
 }
 

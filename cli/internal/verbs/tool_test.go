@@ -75,7 +75,7 @@ func TestVerbsOfApplications(t *testing.T) {
 func TestEveryJobIsCompared(t *testing.T) {
 	t.Parallel()
 	identity := func(seed uint64) string {
-		opt := &trainOptions{workers: "1", seed: seed, cluster: processes.Options{Servers: "auto", Shape: "off", Transport: "unix", Wire: "fp32", Pairs: "auto"}}
+		opt := &trainOptions{workers: "1", seed: seed, cluster: processes.Options{Servers: "auto", Shape: "off", Transport: "auto", Wire: "fp32", Pairs: "auto"}}
 		o, err := newOrder(stub{Application: mf.New()}, nil, opt)
 		if err != nil {
 			t.Fatal(err)
