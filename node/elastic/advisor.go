@@ -3,12 +3,12 @@ package elastic
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"bellows"
 	"bellows/node"
 	"bellows/policy/advise"
-	"bellows/policy/choose"
 	"bellows/policy/gauge"
 	"bellows/policy/reshape"
 	"bellows/policy/shape"
@@ -32,13 +32,17 @@ type Advice struct {
 // Invariants:
 //   - It asks only if nothing is wanted of the Shaper, so that it supersedes nothing that a person has asked for.
 //   - What it remembers is reported before a change that rests on it begins, so that the run's log has it
-//     (TestFollowerTriesNoShapeAgain).
+//     (TestFollowerTriesNoShapeAgain). So are the bounds of a command that has scaled the job (TestScaleIsRemembered).
+//   - While a command scales the job, nothing is decided, and what was decided before does not begin
+//     (TestScaleStopsWhatWasDecided).
 //
-// Locks: mu guards the advice, and is not held while anything is awaited.
+// Locks: mu guards the advice, and is not held while anything is awaited. It is locked before that of the Shaper.
 type advisor struct {
 	*Shaper
-	job  Measured
-	acts bool
+	job    Measured
+	acts   bool
+	scales atomic.Int64 // commands that have begun to scale the job
+	noted  atomic.Int64 // those of them that have ended
 
 	mu     sync.Mutex
 	advice advise.Advisor
@@ -74,10 +78,14 @@ func (d *advisor) begin() bool {
 			return false
 		}
 	}
-	if ask := &d.advice.Ask; ask.Workers == (choose.Bounds{}) && ask.Servers == (choose.Bounds{}) && len(ask.Pins) == 0 {
+	scales := d.scales.Load()
+	d.mu.Lock()
+	p, demanded := d.advice.Begin()
+	d.mu.Unlock()
+	if !demanded {
 		return true
 	}
-	if _, err := d.take(advise.Begin(d.advice.Ask)); err != nil && d.ctx.Err() == nil {
+	if _, err := d.take(p, scales); err != nil && d.ctx.Err() == nil {
 		d.remark("the shape of the job stays: " + err.Error())
 	}
 	return d.ctx.Err() == nil
@@ -122,7 +130,12 @@ func (d *advisor) follow(m *advise.Moment) {
 	if d.wanted() || m.Clocks < gauge.ClocksLeast {
 		return
 	}
+	scales := d.scales.Load()
 	d.mu.Lock()
+	if d.noted.Load() != scales {
+		d.mu.Unlock()
+		return
+	}
 	ask := d.advice.Step
 	if !d.acts {
 		ask = d.advice.Preview
@@ -140,22 +153,23 @@ func (d *advisor) follow(m *advise.Moment) {
 		d.say(node.Change{Sentence: "the shape would stay: " + a.Reason}, "", a.Now)
 	case a.Change:
 		d.say(node.Change{Sentence: a.Sentence(), Advice: &state}, a.Judged, "")
-		d.change(m, &a)
+		d.change(m, &a, scales)
 	default:
 		d.say(node.Change{Sentence: "the shape stays: " + a.Reason, Advice: &state}, a.Judged, a.Now)
 	}
 }
 
-// say releases the lock and reports a decision, unless one with its key was reported. It always reports a judgement,
-// and what has no key.
+// say reports a decision, unless one with its key was reported, and releases the lock. It always reports a judgement,
+// and what has no key. So the log has the newest memory last.
 func (d *advisor) say(c node.Change, judged, key string) {
 	again := key != "" && d.said[key] && judged == ""
 	d.said[key] = true
-	d.mu.Unlock()
 	if !again {
 		c.Kind = node.Planned
-		d.decide(c)
+		d.leave(c)
 	}
+	d.mu.Unlock()
+	d.notify()
 }
 
 // wanted reports whether something is wanted of the Shaper.
@@ -166,9 +180,10 @@ func (s *Shaper) wanted() bool {
 	return wanted
 }
 
-// change makes the change that is advised, unless something is wanted by now.
-func (d *advisor) change(m *advise.Moment, a *advise.Advice) {
-	begun, err := d.take(a.Policy(m.Figures))
+// change makes the change that is advised, unless something is wanted by now, or was when so many commands had scaled
+// the job.
+func (d *advisor) change(m *advise.Moment, a *advise.Advice, scales int64) {
+	begun, err := d.take(a.Policy(m.Figures), scales)
 	switch kind := bellows.KindOf(err); {
 	case !begun || err != nil && kind == bellows.Config:
 		d.mu.Lock()
@@ -179,11 +194,11 @@ func (d *advisor) change(m *advise.Moment, a *advise.Advice) {
 	}
 }
 
-// take makes the job take the shape that a policy decides, unless something is wanted of the Shaper: then it returns
-// false.
-func (d *advisor) take(p shape.Policy) (begun bool, err error) {
+// take makes the job take the shape that a policy decides, unless something is wanted of the Shaper or another command
+// has begun to scale the job: then it returns false.
+func (d *advisor) take(p shape.Policy, scales int64) (begun bool, err error) {
 	got := d.asks(d.ctx, "change the shape", func(m *reshape.Machine, fx *reshape.Effects) []reshape.AskID {
-		if _, wanted := m.Progress(); wanted {
+		if _, wanted := m.Progress(); wanted || d.scales.Load() != scales {
 			return nil
 		}
 		begun = true
@@ -192,7 +207,7 @@ func (d *advisor) take(p shape.Policy) (begun bool, err error) {
 	return begun, got.err
 }
 
-// scaled notes the bounds of a command that has scaled the job.
+// scaled notes and reports the bounds of a command that has scaled the job.
 func (d *advisor) scaled(workers, servers int, before *node.Layout) {
 	nodes := func(list []bellows.NodeID) int {
 		some := map[bellows.NodeID]bool{}
@@ -206,6 +221,7 @@ func (d *advisor) scaled(workers, servers int, before *node.Layout) {
 		holders = append(holders, h.Node)
 	}
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	d.advice.State.Scaled(workers, servers, nodes(before.Splits), nodes(holders))
+	state := d.advice.State.Clone()
+	d.say(node.Change{Sentence: "no advice undoes the numbers of nodes that were asked for", Advice: &state}, "", "")
 }

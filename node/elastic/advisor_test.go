@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/api"
 	"bellows/internal/require"
 	"bellows/node"
 	"bellows/node/elastic"
@@ -178,6 +179,69 @@ func TestFollowerTriesNoShapeAgain(t *testing.T) {
 	if again, _ := life(advise.State{}); len(again) != 1 {
 		t.Errorf("without what was remembered: %q", again)
 	}
+}
+
+// TestScaleIsRemembered: the bounds of a command that has scaled the job are reported at once, so that a controller
+// that follows has them.
+func TestScaleIsRemembered(t *testing.T) {
+	t.Parallel()
+	f, s := newShaper()
+	l := &liar{layout: f.Layout, over: make(chan struct{}), lie: func(*gauge.Figures) {},
+		epoch: func(string) gauge.Interval { return gauge.Exactly(1e6) }}
+	s.Advise(l, elastic.Advice{Acts: true})
+	<-l.over // nothing is advised
+	require.NoError(t, second(s.Scale(t.Context(), 4, 0)))
+	s.Close()
+	var state *advise.State
+	for _, c := range f.told {
+		if c.Advice != nil {
+			state = c.Advice
+		}
+	}
+	if state == nil || state.Workers == nil || *state.Workers != (choose.Bounds{Low: 4}) || state.Servers != nil {
+		t.Errorf("the log has %+v", state)
+	}
+}
+
+// TestScaleStopsWhatWasDecided: a command that scales the job, after a change was decided and before it begins, holds
+// also if the job has the numbers already.
+func TestScaleStopsWhatWasDecided(t *testing.T) {
+	t.Parallel()
+	f, s := newShaper()
+	require.NoError(t, second(s.Scale(t.Context(), 4, 3)))
+	before, err := f.Layout(t.Context())
+	require.NoError(t, err)
+	asked := false
+	j := &told{fake: f, hear: func(c node.Change) {
+		if strings.Contains(c.Sentence, "are faster") && !asked {
+			asked = true
+			require.NoError(t, second(s.Scale(t.Context(), 4, 3)))
+		}
+	}}
+	s = elastic.New(j, elastic.Options{})
+	l := &liar{layout: f.Layout, left: 3, over: make(chan struct{}), lie: func(*gauge.Figures) {},
+		epoch: func(string) gauge.Interval { return gauge.Exactly(1e6) }}
+	s.Advise(l, elastic.Advice{Acts: true})
+	<-l.over
+	s.Close()
+	after, err := f.Layout(t.Context())
+	require.NoError(t, err)
+	if !asked || len(nodesOf(after.Splits)) != len(nodesOf(before.Splits)) {
+		t.Errorf("asked %v: %+v, then %+v", asked, before, after)
+	}
+}
+
+// told is a job that hears decisions.
+type told struct {
+	*fake
+	hear func(node.Change)
+}
+
+func (j *told) Planned(ctx context.Context, p *api.Plan, decided []node.Change) error {
+	for _, c := range decided {
+		j.hear(c)
+	}
+	return j.fake.Planned(ctx, p, decided)
 }
 
 // nodesOf returns the nodes of some splits.

@@ -134,11 +134,16 @@ func (s *Shaper) remark(sentence string) {
 
 // decide reports a decision.
 func (s *Shaper) decide(c node.Change) {
+	s.leave(c)
+	s.notify()
+}
+
+// leave leaves a decision to the next report.
+func (s *Shaper) leave(c node.Change) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.decided = append(s.decided, c)
 	s.changed = true
-	s.mu.Unlock()
-	s.notify()
 }
 
 // notify reports news to the job, one report at a time, so that decisions are reported in their order. A job that has

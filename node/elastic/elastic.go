@@ -140,6 +140,8 @@ func (s *Shaper) Scale(ctx context.Context, workers, servers int) (Result, error
 	s.mu.Unlock()
 	var before node.Layout
 	if d != nil {
+		d.scales.Add(1)
+		defer d.noted.Add(1)
 		var err error
 		if before, err = s.job.Layout(ctx); err != nil {
 			return Result{}, err

@@ -248,7 +248,7 @@ func (a *Advice) Policy(f *gauge.Figures) shape.Policy {
 		if !slices.Equal(now.Splits, then.Splits) || !slices.EqualFunc(now.Partitions, then.Partitions, same) {
 			return shape.Decision{}, errChanged
 		}
-		want := shape.Decision{Reason: a.Sentence()}
+		want := shape.Decision{Reason: a.Sentence(), Shares: a.Shape.Shares(&now.Job)}
 		for _, host := range now.Hosts {
 			role, _ := now.Node(host.ID)
 			if n, used := a.Shape.Node(host.ID); used && n.Slots+n.Lanes > 0 {

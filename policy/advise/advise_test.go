@@ -196,6 +196,31 @@ func TestBeginAsDemanded(t *testing.T) {
 	}
 }
 
+// TestFollowerKeepsWhatWasScaled: a controller that follows begins with the numbers that a command has asked for, also
+// beyond the flags.
+func TestFollowerKeepsWhatWasScaled(t *testing.T) {
+	t.Parallel()
+	f := moment().Figures
+	now := shape.Snapshot{Job: f.Job(), Shape: f.Shape()}
+	now.Hosts = now.Nodes
+	had, servers := now.Counts()
+	a := Advisor{Ask: choose.Ask{Workers: choose.Bounds{High: had - 1}}}
+	p, demanded := a.Begin()
+	d, err := p(now)
+	if shape := used(&d.Shape); !demanded || err != nil || workersOf(&shape) != had-1 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	a.State.Scaled(had, 0, had-1, servers)
+	p, _ = a.Begin()
+	if d, err = p(now); err != nil || choose.Name(&d.Shape) != choose.Name(&now.Shape) {
+		t.Errorf("%s of %d workers becomes %s, %v", choose.Name(&now.Shape), had, choose.Name(&d.Shape), err)
+	}
+	a = Advisor{Ask: choose.Ask{Apart: true}}
+	if _, demanded = a.Begin(); demanded {
+		t.Error("no numbers are demanded")
+	}
+}
+
 // TestNamesOfShapesAreParsed: a shape is dealt anew by its name, with partitions near their splits.
 func TestNamesOfShapesAreParsed(t *testing.T) {
 	t.Parallel()

@@ -81,6 +81,15 @@ func begin(ask *choose.Ask, now *shape.Snapshot) []shape.Node {
 	return slices.DeleteFunc(nodes, func(n shape.Node) bool { return n.Slots+n.Lanes == 0 && n.ID != now.Want.Stays })
 }
 
+// Begin returns the policy by which a job begins, or a controller that follows; false: the user demands nothing. What
+// commands have scaled stays.
+func (a *Advisor) Begin() (p shape.Policy, demanded bool) {
+	if a.Ask.Workers == (choose.Bounds{}) && a.Ask.Servers == (choose.Bounds{}) && len(a.Ask.Pins) == 0 {
+		return nil, false
+	}
+	return Begin(a.bounded()), true
+}
+
 // used returns a shape without the roles for which nodes have no parts.
 func used(s *shape.Shape) shape.Shape {
 	with := shape.Shape{Partitions: s.Partitions, Splits: s.Splits}

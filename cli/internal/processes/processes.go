@@ -257,7 +257,7 @@ func (m Counts) String() string { return fmt.Sprintf("%dw %ds", m.Workers, m.Ser
 func (o *Options) Flags(f *pflag.FlagSet) {
 	f.IntVar(&o.Processes, "processes", 0, "`NUMBER` of processes here to train in; 0: this one alone")
 	f.StringVar(&o.Servers, "servers", "auto", "`NUMBER` of table processes, or A:B (--shape)")
-	f.StringVar(&o.Transport, "transport", "auto", "`KIND` of sockets of processes: auto, unix or tcp")
+	f.StringVar(&o.Transport, "transport", "auto", "`KIND` of process sockets: auto, unix or tcp")
 	f.StringVar(&o.Wire, "wire", "fp32", "`TYPE` of sent floats: fp32, fp16 or bf16")
 	f.StringVar(&o.Pairs, "connections", "auto", "`NUMBER` of connections per pair of processes")
 	f.StringVar(&o.Shape, "shape", "off", "`MODE` of choosing roles: auto, explain or off")
