@@ -15,7 +15,7 @@ func (w *world) again() *world {
 	}
 	w.Schedule.DrawLife()
 	state, before := w.resumesFrom()
-	n := &world{Schedule: w.Schedule, Trace: w.Trace, life: life{number: w.number + 1}, coverage: w.coverage, hooks: w.hooks.AfterRestart()}
+	n := &world{Schedule: w.Schedule, Trace: w.Trace, life: life{number: w.number + 1}, coverage: w.coverage, advice: w.advice, hooks: w.hooks.AfterRestart()}
 	n.Clock = &n.Now
 	if n.oracle = w.oracle.Again(); w.lost {
 		n.oracle = w.oracle.AgainAt(w.cuts.Last.Commit)

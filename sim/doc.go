@@ -27,6 +27,7 @@
 //	invade.go           nodes that send what no sound node would
 //	grow.go, leave.go   lanes and clients that join and leave; move.go, partitions that move; guest.go, nodes that join
 //	reshape.go          jobs that get another shape by the machine of policy/reshape; internal/reshaping, which drives and checks it
+//	internal/advising   jobs that choose their shape by false figures
 //	cut.go              cuts of the job; internal/cutting, the shells that take them
 //	failover.go         controllers that follow another
 //	collect.go          the next attempt of a job that was interrupted

@@ -102,7 +102,7 @@ func (w *world) hostLane(n *node, a wire.Address) {
 func (w *world) regrow() {
 	w.coverage.HitIf("changed-route-followed", w.route.Version() > 0)
 	for _, a := range w.pending {
-		w.After(1+w.Shaping.Int64N(20), w.nodes[0], func() { w.askShape(a) })
+		w.After(1+w.Shaping.Int64N(20), w.nodes[0], func() { w.persons.Ask(a) })
 	}
 	list := w.taken
 	w.taken, w.pending = nil, nil

@@ -5,14 +5,14 @@ import (
 	"bellows/core/shell"
 	"bellows/link/wire"
 	"bellows/policy/reshape"
+	"bellows/sim/internal/advising"
 	"bellows/sim/internal/reshaping"
-	"bellows/sim/internal/schedule"
 )
 
 // reshapes asks for other shapes of the job, from now on, as the schedule has it.
 func (w *world) reshapes() {
 	for _, e := range w.Reshapes {
-		w.After(e.Millis, w.nodes[0], func() { w.reshape(e) })
+		w.After(e.Millis, w.nodes[0], func() { w.persons.Want(e) })
 	}
 }
 
@@ -34,37 +34,16 @@ func (w *world) drive() (again []reshape.Ask) {
 			After:    func(millis int64, do func()) { w.After(millis, w.nodes[0], do) },
 			Millis:   func() int64 { return w.Now }}}
 	w.shaper = reshaping.New(w.Trace, w.coverage, w.commands)
+	w.persons = reshaping.Persons{Trace: w.Trace, Life: w.job, Shaper: w.shaper, Later: func(do func()) { w.After(10, w.nodes[0], do) }}
+	if w.Advised {
+		c := w.commands
+		w.persons.Scaled = w.advice.Lead(advising.Job{Facts: c.Facts, Over: c.IsOver, After: c.World.After}, w.shaper)
+	}
 	return again
 }
 
 // joinable reports whether nodes may join the job.
 func (w *world) joinable() bool { return len(w.Guests)+len(w.Reshapes) > 0 }
-
-// reshape asks for another shape, when the controller knows the job.
-func (w *world) reshape(e schedule.Reshape) {
-	if w.job.IsOver() {
-		return
-	}
-	f, known := w.commands.Facts()
-	if !known {
-		w.After(10, w.nodes[0], func() { w.reshape(e) })
-		return
-	}
-	if a, some := reshaping.Want(e, f); some {
-		w.Note("reshape: %s is asked for", e.What)
-		w.askShape(a)
-	}
-}
-
-// askShape asks the driver for a shape. A controller that does not know the job yet is asked again.
-func (w *world) askShape(a reshape.Ask) {
-	if w.job.IsOver() {
-		return
-	}
-	if _, taken := w.shaper.Ask(a); !taken {
-		w.After(10, w.nodes[0], func() { w.askShape(a) })
-	}
-}
 
 // moveSplit moves a split for an operator without knowledge of plans.
 func (w *world) moveSplit(s bellows.SplitID, to bellows.NodeID) error {

@@ -132,6 +132,27 @@ func TestSurplusClients(t *testing.T) {
 	}
 }
 
+// TestSchedulesWithAdvice plays schedules in which a job chooses its shape by false figures, at any moment.
+func TestSchedulesWithAdvice(t *testing.T) {
+	counts := map[string]int{}
+	for _, r := range play(schedule.AdvisedSeeds, chosen) {
+		if r.Violation != "" {
+			complain(t, r)
+		}
+		for e := range r.coverage.Seen() {
+			if e.Name == "advice" {
+				counts[e.Place]++
+			}
+		}
+	}
+	t.Logf("in %d schedules advice was %v", chosen, counts)
+	for _, what := range []string{"begun", "reached", "back", "withdrawn", "superseded", "scaled", "followed", "impossible"} {
+		if counts[what] < max(1, chosen/50) {
+			t.Errorf("advice was %s in %d of %d schedules", what, counts[what], chosen)
+		}
+	}
+}
+
 // TestSizes sees that no schedule is smaller than the promises say: 2 servers, 3 clients, 4 partitions, 20 clocks.
 func TestSizes(t *testing.T) {
 	for seed := uint64(1); seed <= 2000; seed++ {
@@ -151,9 +172,9 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// repeated is the number of seeds that TestSameSeedSameTrace plays twice, special that of each test of special schedules.
-// The soak plays more.
-var repeated, special = 20, 100
+// repeated is the number of seeds that TestSameSeedSameTrace plays twice, special that of each test of special schedules,
+// chosen that of TestSchedulesWithAdvice. The soak plays more.
+var repeated, special, chosen = 20, 100, 50
 
 // TestSameSeedSameTrace plays seeds twice: the seed decides everything that happens, and no schedule affects another
 // that takes messages from the same pools.

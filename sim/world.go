@@ -16,6 +16,7 @@ import (
 	"bellows/core/validate"
 	"bellows/link/wire"
 	"bellows/policy/reshape"
+	"bellows/sim/internal/advising"
 	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/cutting"
 	"bellows/sim/internal/driver"
@@ -69,6 +70,7 @@ type world struct {
 	mail     *mailbox.World[*node]
 	cuts     cutting.Shells
 	steps    *steps.Life
+	advice   *advising.Run
 	oracle   *model.Oracle
 	coverage *coverage.Coverage
 	faults   faults
@@ -86,6 +88,7 @@ type leader struct {
 	removed    []wire.Address      // actors that were asked to leave
 	shaper     *reshaping.Shaper   // drives the job to other shapes; nil: the schedule wants none
 	commands   *reshaping.Commands // of the shaper
+	persons    reshaping.Persons   // ask the shaper
 	pending    []reshape.Ask       // what is to be asked of the next shaper
 }
 
@@ -120,7 +123,7 @@ func newWorld(seed uint64, log io.Writer, h grid.Hooks) *world {
 // firstLife makes the first life of a job, without nodes.
 func firstLife(s *schedule.Schedule, log io.Writer) *world {
 	w := &world{Schedule: s, Trace: &trace.Trace{Log: log}, coverage: new(coverage.Coverage), oracle: model.NewOracle(s.Job)}
-	w.Clock = &w.Now
+	w.Clock, w.advice = &w.Now, advising.New(w.Trace, w.coverage, s.Advising)
 	return w
 }
 

@@ -48,6 +48,9 @@ func (c *Commands) known() bool {
 	return c.Term == c.Leads() && !c.Life.IsOver() && c.Lead().Begun()
 }
 
+// IsOver reports whether the job is over, or another controller leads.
+func (c *Commands) IsOver() bool { return c.Life.IsOver() || c.Term != c.Leads() }
+
 // Version implements Job.
 func (c *Commands) Version() (uint64, bool) {
 	return uint64(c.Lead().Route().Version()), c.known()

@@ -79,6 +79,7 @@ type ask struct {
 	id       reshape.AskID
 	drain    bellows.NodeID // 0: it is no drain
 	answered bool
+	then     func(*reshape.Outcome) // is called with the answer; nil: not
 }
 
 // New returns a Shaper of a job.
@@ -89,7 +90,30 @@ func New(t *trace.Trace, c *coverage.Coverage, job Job) *Shaper {
 
 // Ask asks the machine for something, and returns its number. It reports whether the job could be asked. The answer may come before it
 // returns.
-func (d *Shaper) Ask(a reshape.Ask) (id reshape.AskID, taken bool) {
+func (d *Shaper) Ask(a reshape.Ask) (id reshape.AskID, taken bool) { return d.AskThen(a, nil) }
+
+// AskIdle asks, unless something is wanted of the machine. So it never supersedes what a person has asked for.
+func (d *Shaper) AskIdle(a reshape.Ask, then func(*reshape.Outcome)) (taken bool) {
+	if d.Wanted() {
+		return false
+	}
+	for _, other := range d.asks {
+		if !other.answered && other.Shape == nil {
+			d.Violated("reshape: advice is taken, and ask %d of a person has no answer", other.id)
+		}
+	}
+	_, taken = d.AskThen(a, then)
+	return taken
+}
+
+// Wanted reports whether something is wanted of the machine.
+func (d *Shaper) Wanted() bool {
+	_, wanted := d.machine.Progress()
+	return wanted
+}
+
+// AskThen asks, and calls a function with the answer.
+func (d *Shaper) AskThen(a reshape.Ask, then func(*reshape.Outcome)) (id reshape.AskID, taken bool) {
 	f, known := d.job.Facts()
 	if !known || d.over {
 		return 0, false
@@ -98,7 +122,7 @@ func (d *Shaper) Ask(a reshape.Ask) (id reshape.AskID, taken bool) {
 	d.machine.Tick(d.job.Millis(), &before)
 	d.observe(f, &before)
 	d.carryOut(&before)
-	one := &ask{Ask: a, id: d.machine.Ask(a, &fx)}
+	one := &ask{Ask: a, id: d.machine.Ask(a, &fx), then: then}
 	if a.Drain != nil {
 		one.drain = a.Drain.Node
 	}
@@ -126,10 +150,10 @@ func (d *Shaper) finish() {
 	}
 }
 
-// Unanswered returns the asks without an answer. They are for the next shaper.
+// Unanswered returns what persons have asked and has no answer. It is for the next shaper.
 func (d *Shaper) Unanswered() (list []reshape.Ask) {
 	for _, a := range d.asks {
-		if !a.answered {
+		if !a.answered && a.Shape == nil {
 			list = append(list, a.Ask)
 		}
 	}
@@ -219,6 +243,9 @@ func (d *Shaper) answered(o *reshape.Outcome) {
 	a.answered = true
 	if d.OnAnswer != nil {
 		d.OnAnswer(o)
+	}
+	if a.then != nil {
+		a.then(o)
 	}
 	d.HitIf("reshape-superseded", o.Superseded)
 	d.HitIf("reshape-not-all-done", o.Err != "" && !o.Bad && !o.Superseded && !d.over)

@@ -42,6 +42,8 @@ type Play struct {
 	ranking     *rand.Rand     // decides Ranks
 	Reshapes    []Reshape      // changes of the job's shape
 	Shaping     *rand.Rand     // decides Reshapes, and when they are carried out
+	Advised     bool           // the job also chooses its shape itself
+	Advising    *rand.Rand     // decides by which figures, and when
 	Cuts        int            // chance of a tick to begin a cut of the job, in hundredths
 	LoseAll     bool           // all nodes are lost at once when there is one
 	Cutting     *rand.Rand     // decides Cuts, and how they are taken
@@ -77,7 +79,7 @@ func (p *Play) begin(seed uint64) {
 	p.moving = rand.New(rand.NewPCG(seed, 0x6d6f7665))
 	p.Cutting = rand.New(rand.NewPCG(seed, 0x637574))
 	p.Visiting = rand.New(rand.NewPCG(seed, 0x67756573))
-	p.Shaping = shapes(seed)
+	p.Shaping, p.Advising = shapes(seed), rand.New(rand.NewPCG(seed, 0x616476697365))
 }
 
 // drawLoss drops a message in some attempts; in others a node never gets ready.

@@ -27,7 +27,7 @@ const reshaped = 14
 // drawReshapes asks for other shapes of some jobs: one after the other, or the next while the last is under way.
 func (s *Schedule) drawReshapes() {
 	s.Reshapes = nil
-	if s.Loss.Skip >= 0 || s.Shaping.IntN(100) >= reshaped { // for a loss the job ends
+	if s.Loss.Skip >= 0 || !s.Advised && s.Shaping.IntN(100) >= reshaped { // for a loss the job ends
 		return
 	}
 	at := s.Shaping.Int64N(60)

@@ -68,6 +68,9 @@ const LooseSeeds = 1 << 40
 // SurplusSeeds is the first seed of schedules in which some clients begin without splits.
 const SurplusSeeds = 1 << 41
 
+// AdvisedSeeds is the first seed of schedules in which the job also chooses its shape itself, by false figures.
+const AdvisedSeeds = 1 << 42
+
 // New decides all that a seed decides before the first event.
 func New(seed uint64) *Schedule {
 	rng := rand.New(rand.NewPCG(seed, 0x62656c6c6f7773))
@@ -77,8 +80,9 @@ func New(seed uint64) *Schedule {
 	s.Drive = []string{"running", "pipelined", "strata", "strata"}[rng.IntN(4)]
 	s.Ahead = 1
 	s.Play.begin(seed)
-	s.surplus = seed >= SurplusSeeds
-	loose := seed >= LooseSeeds && !s.surplus
+	s.Advised = seed >= AdvisedSeeds
+	s.surplus = seed >= SurplusSeeds && !s.Advised
+	loose := seed >= LooseSeeds && seed < SurplusSeeds
 	if loose {
 		s.Job, s.Drive = model.Jobs[model.Shapes+rng.IntN(model.LooseShapes)](), "pipelined"
 	}

@@ -1,0 +1,132 @@
+package advising
+
+import (
+	"fmt"
+
+	"bellows"
+	"bellows/policy/advise"
+	"bellows/policy/choose"
+	"bellows/policy/gauge"
+	"bellows/policy/reshape"
+	"bellows/policy/shape"
+	"bellows/sim/internal/trace"
+)
+
+// history is what a job has had. It is kept from what was advised alone.
+//
+// In one state of the world a change to a shape is a trial, and the only one, unless it goes back to a shape that was
+// measured as the faster one.
+type history struct {
+	*trace.Trace
+	world   string             // the nodes and their figures
+	seconds map[string]float64 // of shapes that were measured: the first time
+	tried   map[string]int
+	workers bounds
+	servers bounds
+}
+
+// bounds are those of a person; 0: none.
+type bounds struct{ least, most int }
+
+// worldOf returns nodes without their roles, as text.
+func worldOf(nodes []gauge.Node) (text string) {
+	for _, n := range nodes {
+		n.Works, n.Serves = false, false
+		text += fmt.Sprintln(n)
+	}
+	return text
+}
+
+// enter begins anew if the world is another one.
+func (h *history) enter(nodes []gauge.Node) {
+	if world := worldOf(nodes); h.seconds == nil || world != h.world {
+		h.world, h.seconds, h.tried = world, map[string]float64{}, map[string]int{}
+	}
+}
+
+// follow forgets what a controller has not reported.
+func (h *history) follow(s *advise.State) {
+	if len(s.World) == 0 {
+		return
+	}
+	h.enter(s.World)
+	clear(h.seconds)
+	for i := range s.Tried {
+		if t := &s.Tried[i]; t.Measured != nil {
+			h.seconds[t.Shape] = t.Measured.Value
+		}
+	}
+}
+
+// measured notes the time of a shape.
+func (h *history) measured(nodes []gauge.Node, shape string, seconds float64) {
+	h.enter(nodes)
+	if _, known := h.seconds[shape]; !known {
+		h.seconds[shape] = seconds
+	}
+}
+
+// changes checks a change. It returns whether that is a way back.
+func (h *history) changes(a *advise.Advice) (back bool) {
+	if a.To == a.Now || choose.Name(&a.Shape) != a.To {
+		h.Violated("advice: a change from %s to %s, which is %s", a.Now, a.To, choose.Name(&a.Shape))
+	}
+	h.bounded(&a.Shape)
+	if s, known := h.seconds[a.To]; known && s < h.seconds[a.Now] {
+		return true
+	}
+	if h.tried[a.To]++; h.tried[a.To] > 1 {
+		h.Violated("advice: %s is tried for the %d. time", a.To, h.tried[a.To])
+	}
+	return false
+}
+
+// withdrawn takes back a change that was not begun.
+func (h *history) withdrawn(to string, back bool) {
+	if !back {
+		h.tried[to]--
+	}
+}
+
+// scaled notes what a person has asked for.
+func (h *history) scaled(s *reshape.Scale, workers, servers int) {
+	of := func(b *bounds, asked, now int) {
+		if asked == 0 {
+			return
+		}
+		if *b = (bounds{}); asked >= now {
+			b.least = asked
+		}
+		if asked <= now {
+			b.most = asked
+		}
+	}
+	of(&h.workers, s.Workers, workers)
+	of(&h.servers, s.Servers, servers)
+}
+
+// bounded checks that a shape undoes nothing that a person has asked for.
+func (h *history) bounded(s *shape.Shape) {
+	workers, servers := uses(s)
+	for _, c := range []struct {
+		what string
+		n    int
+		bounds
+	}{{"workers", workers, h.workers}, {"servers", servers, h.servers}} {
+		if c.n < c.least || c.most > 0 && c.n > c.most {
+			h.Violated("advice: %d %s, and a person has asked for %d to %d", c.n, c.what, c.least, c.most)
+		}
+	}
+}
+
+// uses returns how many nodes run tasks, and how many hold partitions.
+func uses(s *shape.Shape) (workers, servers int) {
+	tasks, tables := map[bellows.NodeID]bool{}, map[bellows.NodeID]bool{}
+	for _, n := range s.Splits {
+		tasks[n] = true
+	}
+	for _, p := range s.Partitions {
+		tables[p.Node] = true
+	}
+	return len(tasks), len(tables)
+}
