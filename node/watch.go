@@ -71,7 +71,8 @@ func (p *process) fill(m *wire.Report) {
 		m.Leaves = uint32(max(1, by-m.Millis))
 	}
 	w := &m.Tally.Work
-	w.Serving, w.Rows, w.Processor = time.Duration(p.serving.Load()), p.rows.Load(), measure.ProcessorTime()
+	w.Serving, w.Rows = time.Duration(p.serving.Load()), p.rows.Load()
+	w.Processor, w.Delayed = measure.ProcessorTime(), measure.Delayed()
 	m.Spare = p.spare.Bytes()
 	if p.mesh != nil {
 		p.mesh.Traffic(&m.Tally.Sent, &m.Tally.Received)

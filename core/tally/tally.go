@@ -32,6 +32,9 @@ type Work struct {
 	Rows      int64         // row deltas, and rows of copies at the end of leases, that its lanes have written
 	Serving   time.Duration // wall time of its lanes' steps
 	Processor time.Duration // of its process, by the operating system; 0 where that does not tell
+	// Delayed is the time in which threads of its process were ready and had no processor; 0 where the system does not
+	// tell.
+	Delayed time.Duration
 }
 
 // Link is what a node has sent to one other node.
@@ -47,6 +50,7 @@ func (w *Work) Add(o *Work) {
 	w.Rows += o.Rows
 	w.Serving += o.Serving
 	w.Processor += o.Processor
+	w.Delayed += o.Delayed
 }
 
 // Add adds the counts of another node.

@@ -113,14 +113,14 @@ func TestTalliesAdd(t *testing.T) {
 	b.Sent.Count(tally.Control, 10)
 	b.Received.Count(tally.Rows, 7)
 	b.Spent[tally.Idle], b.Staleness[15] = 3, 4
-	b.Work = tally.Work{Items: 5, Rows: 6, Serving: 7, Processor: 8}
+	b.Work = tally.Work{Items: 5, Rows: 6, Serving: 7, Processor: 8, Delayed: 9}
 	a.Add(&b)
 	a.Add(&b)
 	if a.Sent[tally.Pushes] != (tally.Flow{Frames: 3, Bytes: 102}) || a.Sent.Total() != (tally.Flow{Frames: 5, Bytes: 122}) {
 		t.Errorf("sent %v", a.Sent)
 	}
 	if a.Received[tally.Rows] != (tally.Flow{Frames: 2, Bytes: 14}) || a.Spent[tally.Idle] != 6 || a.Staleness[15] != 8 ||
-		a.Work != (tally.Work{Items: 10, Rows: 12, Serving: 14, Processor: 16}) {
+		a.Work != (tally.Work{Items: 10, Rows: 12, Serving: 14, Processor: 16, Delayed: 18}) {
 		t.Errorf("%+v", a)
 	}
 }

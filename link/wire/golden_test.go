@@ -119,7 +119,7 @@ func reported() (t tally.Tally) {
 	t.Sent[tally.Control], t.Sent[tally.Model] = tally.Flow{Frames: 44, Bytes: 4500}, tally.Flow{Frames: 1, Bytes: 46}
 	t.Received[tally.Pulls] = tally.Flow{Frames: 47, Bytes: 48 << 40}
 	t.Staleness[0], t.Staleness[15] = 49, 50
-	t.Work = tally.Work{Items: 51, Rows: 52 << 32, Serving: 53e9, Processor: 54}
+	t.Work = tally.Work{Items: 51, Rows: 52 << 32, Serving: 53e9, Processor: 54, Delayed: 58}
 	return t
 }
 

@@ -46,6 +46,7 @@ func (m *Report) fields(c *fields.Codec) error {
 		return nil
 	})
 	fields.Num(c, 10, &m.Spare)
+	fields.Num(c, 11, (*int64)(&t.Work.Delayed))
 	return nil
 }
 

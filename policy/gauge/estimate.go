@@ -62,13 +62,19 @@ func (n *node) usual() []bool {
 	return keep
 }
 
-// ownShare returns the share of the processor that the node had in a sample.
+// ownShare returns the share of the processor that the node had in a sample. A task that waits for a disk or a device of
+// its own uses no processor, and yet others take nothing from it: where the system tells how long threads had no
+// processor, they took no more than that.
 func (d *reading) ownShare() float64 {
 	wall := d.spent[tally.Compute] + d.serving
-	if d.cpu == 0 || wall == 0 || planted.On("wall-as-processor") {
+	if d.cpu == 0 && !d.delays || wall == 0 || planted.On("wall-as-processor") {
 		return 1
 	}
-	return min(1, d.cpu/wall)
+	own := d.cpu / wall
+	if d.delays {
+		own = max(own, 1-d.delayed/wall)
+	}
+	return min(1, own)
 }
 
 // estimate returns the figures of a node.

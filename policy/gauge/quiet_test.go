@@ -797,3 +797,26 @@ func TestMeterSeesRatesInTicks(t *testing.T) {
 		}
 	}
 }
+
+// TestMeterTakesWaitsOfTasksForTheirOwn: a task that sleeps uses no processor, and others take none from it. Time in
+// which threads had no processor is that of others.
+func TestMeterTakesWaitsOfTasksForTheirOwn(t *testing.T) {
+	t.Parallel()
+	for _, delayed := range []float64{0, 0.4} {
+		truth := quietTruth()
+		for i := range truth.Nodes {
+			truth.Nodes[i].Others = gauge.Exactly(delayed)
+		}
+		w := quiet(truth)
+		w.sleeps = true
+		w.warm()
+		w.run(30)
+		f := w.figures(t)
+		for i := range 2 {
+			got := &f.Nodes[i]
+			if !close(got.Item.Value, truth.Nodes[i].Item.Value) || math.Abs(got.Others.Value-delayed) > 0.01 {
+				t.Errorf("node %d, delayed %g: %+v and %+v", i, delayed, got.Item, got.Others)
+			}
+		}
+	}
+}

@@ -23,6 +23,8 @@ type reading struct {
 	rows    float64
 	serving float64 // seconds
 	cpu     float64 // seconds of the processor; 0: unknown
+	delayed float64 // seconds in which threads had no processor
+	delays  bool    // delayed is known
 	// pulled and pushed are what it would have moved if it held no partition.
 	pulled, pushed float64
 	moved          bool // pulled and pushed are known
@@ -129,6 +131,7 @@ func (n *node) sample(p *place, now *present, counted int) {
 	work, before := &n.last.Work, &n.base.Work
 	d.items, d.rows = float64(work.Items-before.Items), float64(work.Rows-before.Rows)
 	d.serving, d.cpu = (work.Serving - before.Serving).Seconds(), (work.Processor - before.Processor).Seconds()
+	d.delayed, d.delays = (work.Delayed - before.Delayed).Seconds(), work.Delayed > 0
 	d.splits, d.slots = p.splits, float64(p.slots)
 	if d.clocks = float64(counted - n.count); p.splits > 0 && now.work > 0 {
 		d.clocks = d.items / (now.work * float64(p.splits))

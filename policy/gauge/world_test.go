@@ -43,6 +43,7 @@ type world struct {
 	bsp    bool                       // other nodes are waited for as commits
 	stride int                        // clocks that complete together; 0: one
 	silent bool                       // nodes do not know processor times
+	sleeps bool                       // tasks sleep: nodes use little processor time, and know their delays
 	unseen int                        // 1: nodes do not know busy times; more: once in so many clocks
 	last   float64                    // seconds of the last clock
 	slow   map[bellows.NodeID]float64 // how many times as long a node computes
@@ -269,6 +270,11 @@ func (w *world) report(id bellows.NodeID, midst bool) {
 	}
 	r.Tally.Work = tally.Work{Items: int64(n.items), Rows: int64(n.rows),
 		Serving: time.Duration(n.serving * 1e9), Processor: time.Duration(n.cpu * 1e9)}
+	if w.sleeps {
+		busy := n.spent[tally.Compute] + n.serving
+		r.Tally.Work.Processor = time.Duration(busy * 1e7)
+		r.Tally.Work.Delayed = 1 + time.Duration(max(0, busy-n.cpu)*1e9)
+	}
 	if w.silent {
 		r.Tally.Work.Processor = 0
 	}
