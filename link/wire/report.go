@@ -18,11 +18,9 @@ type Report struct {
 	Spare int64 // bytes of memory that the process may still use; 0: unknown
 }
 
-// linksMax bounds the links of a report: a job has no more nodes. A link takes up to linkSize bytes.
-const linksMax, linkSize = 1 << 14, 28
-
-// reportMax is the longest payload of a report.
-const reportMax = smallMax + linksMax*linkSize
+// linksMax bounds the links of a report: a job has no more nodes. A link takes up to linkSize bytes. reportMax is the
+// longest payload of a report.
+const linksMax, linkSize, reportMax = 1 << 14, 28, smallMax + linksMax*linkSize
 
 const kindReport uint8 = 78
 

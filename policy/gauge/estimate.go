@@ -62,19 +62,21 @@ func (n *node) usual() []bool {
 	return keep
 }
 
-// ownShare returns the share of the processor that the node had in a sample. A task that waits for a disk or a device of
-// its own uses no processor, and yet others take nothing from it: where the system tells how long threads had no
-// processor, they took no more than that.
+// ownShare returns the share of the processor that the node had in a sample. A task that waits for a disk uses no
+// processor, and yet others take nothing from it: where the system tells how long threads had no processor, others took
+// no more than that. Threads besides those of tasks were delayed too, so that others took no larger share than of all
+// threads.
 func (d *reading) ownShare() float64 {
 	wall := d.spent[tally.Compute] + d.serving
-	if d.cpu == 0 && !d.delays || wall == 0 || planted.On("wall-as-processor") {
+	switch {
+	case d.cpu == 0 && !d.delays || wall == 0 || planted.On("wall-as-processor"):
 		return 1
+	case d.delays && d.delayed <= 0:
+		return 1
+	case d.delays:
+		return max(1-d.delayed/wall, d.cpu/(d.cpu+d.delayed))
 	}
-	own := d.cpu / wall
-	if d.delays {
-		own = max(own, 1-d.delayed/wall)
-	}
-	return min(1, own)
+	return min(1, d.cpu/wall)
 }
 
 // estimate returns the figures of a node.

@@ -798,9 +798,9 @@ func TestMeterSeesRatesInTicks(t *testing.T) {
 	}
 }
 
-// TestMeterTakesWaitsOfTasksForTheirOwn: a task that sleeps uses no processor, and others take none from it. Time in
+// TestMeterOfTasksThatSleep: a task that sleeps uses no processor, and others take none from it. Time in
 // which threads had no processor is that of others.
-func TestMeterTakesWaitsOfTasksForTheirOwn(t *testing.T) {
+func TestMeterOfTasksThatSleep(t *testing.T) {
 	t.Parallel()
 	for _, delayed := range []float64{0, 0.4} {
 		truth := quietTruth()
