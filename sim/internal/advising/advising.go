@@ -25,7 +25,7 @@ import (
 	"bellows/sim/internal/trace"
 )
 
-// Run is a job that chooses its shape, in all its lives.
+// Run is a job that chooses its shape, also after it was interrupted.
 type Run struct {
 	*trace.Trace
 	*coverage.Coverage
@@ -121,7 +121,7 @@ func (d *advisor) look() {
 	}
 }
 
-// follow does what is advised.
+// follow takes the advice, unless the job changes already.
 func (d *advisor) follow(m *advise.Moment) {
 	if d.Over() || d.shaper.Wanted() || m.Clocks < gauge.ClocksLeast {
 		return
