@@ -12,8 +12,6 @@ import (
 type estimate struct {
 	item, row, others        Interval
 	works, serves, shares    bool // item, row and others were measured
-	pulled, pushed           Interval
-	moved                    bool // pulled and pushed were measured in the present shape
 	pullWait, pushWait, held Interval
 	idle                     float64 // seconds of a clock in which it waits for its commits and for others
 	waits                    bool
