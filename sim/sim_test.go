@@ -134,8 +134,11 @@ func TestSurplusClients(t *testing.T) {
 
 // TestSchedulesWithAdvice plays schedules in which a job chooses its shape by false figures, at any moment.
 func TestSchedulesWithAdvice(t *testing.T) {
-	counts := map[string]int{}
-	for _, r := range play(schedule.AdvisedSeeds, chosen) {
+	n, counts := special, map[string]int{}
+	if testing.Short() {
+		n = 10
+	}
+	for _, r := range play(schedule.AdvisedSeeds, n) {
 		if r.Violation != "" {
 			complain(t, r)
 		}
@@ -145,10 +148,10 @@ func TestSchedulesWithAdvice(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("in %d schedules advice was %v", chosen, counts)
+	t.Logf("in %d schedules advice was %v", n, counts)
 	for _, what := range []string{"begun", "reached", "back", "withdrawn", "superseded", "scaled", "followed", "impossible"} {
-		if counts[what] < max(1, chosen/50) {
-			t.Errorf("advice was %s in %d of %d schedules", what, counts[what], chosen)
+		if !testing.Short() && counts[what] < max(1, n/100) {
+			t.Errorf("advice was %s in %d of %d schedules", what, counts[what], n)
 		}
 	}
 }
@@ -172,9 +175,9 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// repeated is the number of seeds that TestSameSeedSameTrace plays twice, special that of each test of special schedules,
-// chosen that of TestSchedulesWithAdvice. The soak plays more.
-var repeated, special, chosen = 20, 100, 50
+// repeated is the number of seeds that TestSameSeedSameTrace plays twice, special that of each test of special schedules.
+// The soak plays more.
+var repeated, special = 20, 100
 
 // TestSameSeedSameTrace plays seeds twice: the seed decides everything that happens, and no schedule affects another
 // that takes messages from the same pools.

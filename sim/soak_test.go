@@ -2,4 +2,4 @@
 
 package sim
 
-func init() { repeated, special, chosen = 200, 1000, 1000 }
+func init() { repeated, special = 200, 1000 }

@@ -49,6 +49,11 @@ func New(t *trace.Trace, c *coverage.Coverage, rng *rand.Rand) *Run {
 	if rng.IntN(2) == 0 {
 		r.ask = choose.Ask{Workers: bounds(), Servers: bounds(), Apart: rng.IntN(4) == 0}
 	}
+	if rng.IntN(8) == 0 {
+		roles := []choose.Role{choose.Unused, choose.Worker, choose.Server, choose.Both}
+		r.ask.Pins = map[bellows.NodeID]choose.Role{bellows.NodeID(1 + rng.IntN(4)): roles[rng.IntN(4)]}
+		r.history.pins = r.ask.Pins
+	}
 	return r
 }
 
@@ -66,6 +71,9 @@ type advisor struct {
 	shaper *reshaping.Shaper
 	advice advise.Advisor
 	said   map[string]bool // what was reported, by the shapes
+	looks  int64
+	scales int  // by persons
+	busy   bool // a change was decided and has not begun
 }
 
 // Lead begins to advise a controller. It returns what is to be called when a person has scaled the job.
@@ -105,12 +113,14 @@ func (d *advisor) begin() {
 	d.After(d.rng.Int64N(20), d.look)
 }
 
-// look measures the job at any time, and does what is advised, at once or a little later.
+// look measures the job at any time, and does what is advised, at once or a little later. It becomes rarer, since the
+// search for a shape takes most of the time of a schedule.
 func (d *advisor) look() {
 	if d.Over() {
 		return
 	}
-	d.After(1+d.rng.Int64N(1<<(1+d.rng.IntN(7))), d.look)
+	d.looks++
+	d.After(1+6*d.looks+d.rng.Int64N(1<<(1+d.rng.IntN(7))), d.look)
 	if f, known := d.Facts(); known && !d.shaper.Wanted() {
 		m := d.moment(&f)
 		if d.rng.IntN(2) == 0 {
@@ -123,7 +133,7 @@ func (d *advisor) look() {
 
 // follow takes the advice, unless the job changes already.
 func (d *advisor) follow(m *advise.Moment) {
-	if d.Over() || d.shaper.Wanted() || m.Clocks < gauge.ClocksLeast {
+	if d.Over() || d.busy || d.shaper.Wanted() || m.Clocks < gauge.ClocksLeast {
 		return
 	}
 	a, err := d.advice.Step(m)
@@ -148,19 +158,45 @@ func (d *advisor) keep() {
 	d.log = text
 }
 
-// change makes the change that is advised.
+// change makes the change that is advised, at once or a little later.
 func (d *advisor) change(m *advise.Moment, a *advise.Advice) {
 	d.Note("advice: %s, from %s to %s", a.Sentence(), a.Now, a.To)
-	back := d.history.changes(a)
+	back, scales := d.history.changes(a), d.scales
 	if back {
 		d.HitAt("advice", "back")
 	}
 	withdraw := func() {
 		d.HitAt("advice", "withdrawn")
 		d.advice.State.Withdraw(a.To)
-		d.history.withdrawn(a.To, back)
+		d.history.withdrawn(a.To, back, &d.advice.State)
 	}
-	taken := d.shaper.AskIdle(reshape.Ask{Shape: a.Policy(m.Figures)}, func(o *reshape.Outcome) {
+	d.busy = true
+	begin := func() {
+		d.busy = false
+		if d.Over() {
+			return
+		}
+		if d.scales != scales || !d.take(m, a, withdraw) {
+			withdraw()
+		}
+	}
+	if d.rng.IntN(2) == 0 {
+		d.After(d.rng.Int64N(30), begin)
+		return
+	}
+	begin()
+}
+
+// take asks for the shape, and reports whether it could be asked for.
+func (d *advisor) take(m *advise.Moment, a *advise.Advice, withdraw func()) bool {
+	policy := a.Policy(m.Figures)
+	return d.shaper.AskIdle(reshape.Ask{Shape: func(now shape.Snapshot) (shape.Decision, error) {
+		want, err := policy(now)
+		if err == nil {
+			d.history.bounded(&want.Shape)
+		}
+		return want, err
+	}}, func(o *reshape.Outcome) {
 		f, _ := d.Facts()
 		switch now := shapeOf(&f); {
 		case o.Bad:
@@ -171,15 +207,13 @@ func (d *advisor) change(m *advise.Moment, a *advise.Advice) {
 			d.HitAt("advice", "reached")
 		}
 	})
-	if !taken {
-		withdraw()
-	}
 }
 
 // scaled notes the bounds of a person.
 func (d *advisor) scaled(s *reshape.Scale, before *reshape.Facts) {
 	now := shapeOf(before)
 	workers, servers := uses(&now)
+	d.scales++
 	d.advice.State.Scaled(s.Workers, s.Servers, workers, servers)
 	d.keep()
 	d.history.scaled(s, workers, servers)

@@ -2,6 +2,7 @@ package advising
 
 import (
 	"fmt"
+	"slices"
 
 	"bellows"
 	"bellows/policy/advise"
@@ -23,6 +24,7 @@ type history struct {
 	tried   map[string]int
 	workers bounds
 	servers bounds
+	pins    map[bellows.NodeID]choose.Role // of the user: one at most
 }
 
 // bounds are those of a person; 0: none.
@@ -72,6 +74,7 @@ func (h *history) changes(a *advise.Advice) (back bool) {
 		h.Violated("advice: a change from %s to %s, which is %s", a.Now, a.To, choose.Name(&a.Shape))
 	}
 	h.bounded(&a.Shape)
+	h.pinned(&a.Shape)
 	if s, known := h.seconds[a.To]; known && s < h.seconds[a.Now] {
 		return true
 	}
@@ -82,7 +85,12 @@ func (h *history) changes(a *advise.Advice) (back bool) {
 }
 
 // withdrawn takes back a change that was not begun.
-func (h *history) withdrawn(to string, back bool) {
+func (h *history) withdrawn(to string, back bool, s *advise.State) {
+	for i := range s.Tried {
+		if t := &s.Tried[i]; t.Shape == to && t.Measured == nil {
+			h.Violated("advice: %s was not begun, and counts as tried", to)
+		}
+	}
 	if !back {
 		h.tried[to]--
 	}
@@ -115,6 +123,17 @@ func (h *history) bounded(s *shape.Shape) {
 	}{{"workers", workers, h.workers}, {"servers", servers, h.servers}} {
 		if c.n < c.least || c.most > 0 && c.n > c.most {
 			h.Violated("advice: %d %s, and a person has asked for %d to %d", c.n, c.what, c.least, c.most)
+		}
+	}
+}
+
+// pinned checks that a node has the role that the user has given it.
+func (h *history) pinned(s *shape.Shape) {
+	for n, role := range h.pins {
+		works := slices.Contains(s.Splits, n)
+		serves := slices.ContainsFunc(s.Partitions, func(p shape.Place) bool { return p.Node == n })
+		if works != (role == choose.Worker || role == choose.Both) || serves != (role == choose.Server || role == choose.Both) {
+			h.Violated("advice: node %d is pinned as %s, and not in %s", n, role, choose.Name(s))
 		}
 	}
 }

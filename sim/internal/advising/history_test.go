@@ -36,9 +36,14 @@ func TestHistoryFindsFaults(t *testing.T) {
 		do   func(h *history)
 		want string
 	}{
-		"once":        {func(*history) {}, ""},
-		"twice":       {func(h *history) { h.changes(a) }, "is tried for the 2. time"},
-		"not begun":   {func(h *history) { h.withdrawn(a.To, h.changes(a)) }, ""},
+		"once":      {func(*history) {}, ""},
+		"twice":     {func(h *history) { h.changes(a) }, "is tried for the 2. time"},
+		"not begun": {func(h *history) { h.withdrawn(a.To, h.changes(a), &advise.State{}) }, ""},
+		"still noted": {func(h *history) {
+			h.withdrawn(a.To, h.changes(a), &advise.State{Memory: choose.Memory{Tried: []choose.Trial{{Shape: a.To}}}})
+		}, "was not begun, and counts as tried"},
+		"pinned":      {func(h *history) { h.pins = map[bellows.NodeID]choose.Role{1: choose.Both} }, ""},
+		"no pin":      {func(h *history) { h.pins = map[bellows.NodeID]choose.Role{2: choose.Server} }, "node 2 is pinned as server"},
 		"other world": {func(h *history) { h.changes(a); h.measured(other, a.Now, 5) }, ""},
 		"back":        {func(h *history) { h.changes(a); h.measured(world, a.To, 3) }, ""},
 		"slower":      {func(h *history) { h.changes(a); h.measured(world, a.To, 9) }, "is tried for the 2. time"},
