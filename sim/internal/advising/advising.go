@@ -104,7 +104,7 @@ func (d *advisor) begin() {
 		d.shaper.AskIdle(reshape.Ask{Shape: func(now shape.Snapshot) (shape.Decision, error) {
 			want, err := p(now)
 			if before := now.Shape; err == nil && choose.Name(&want.Shape) != choose.Name(&before) {
-				d.history.bounded(&want.Shape)
+				d.history.bounded(uses(&want.Shape))
 				d.HitAt("advice", "begun")
 			}
 			return want, err
@@ -193,7 +193,7 @@ func (d *advisor) take(m *advise.Moment, a *advise.Advice, withdraw func()) bool
 	return d.shaper.AskIdle(reshape.Ask{Shape: func(now shape.Snapshot) (shape.Decision, error) {
 		want, err := policy(now)
 		if err == nil {
-			d.history.bounded(&want.Shape)
+			d.history.bounded(a.Shape.Counts())
 		}
 		return want, err
 	}}, func(o *reshape.Outcome) {

@@ -2,7 +2,6 @@ package advising
 
 import (
 	"fmt"
-	"slices"
 
 	"bellows"
 	"bellows/policy/advise"
@@ -73,7 +72,7 @@ func (h *history) changes(a *advise.Advice) (back bool) {
 	if a.To == a.Now || choose.Name(&a.Shape) != a.To {
 		h.Violated("advice: a change from %s to %s, which is %s", a.Now, a.To, choose.Name(&a.Shape))
 	}
-	h.bounded(&a.Shape)
+	h.bounded(a.Shape.Counts())
 	h.pinned(&a.Shape)
 	if s, known := h.seconds[a.To]; known && s < h.seconds[a.Now] {
 		return true
@@ -113,9 +112,9 @@ func (h *history) scaled(s *reshape.Scale, workers, servers int) {
 	of(&h.servers, s.Servers, servers)
 }
 
-// bounded checks that a shape undoes nothing that a person has asked for.
-func (h *history) bounded(s *shape.Shape) {
-	workers, servers := uses(s)
+// bounded checks that numbers of nodes undo nothing that a person has asked for. Those of an advice count roles: now and
+// then a node with a role gets no part.
+func (h *history) bounded(workers, servers int) {
 	for _, c := range []struct {
 		what string
 		n    int
@@ -129,11 +128,11 @@ func (h *history) bounded(s *shape.Shape) {
 
 // pinned checks that a node has the role that the user has given it.
 func (h *history) pinned(s *shape.Shape) {
-	for n, role := range h.pins {
-		works := slices.Contains(s.Splits, n)
-		serves := slices.ContainsFunc(s.Partitions, func(p shape.Place) bool { return p.Node == n })
-		if works != (role == choose.Worker || role == choose.Both) || serves != (role == choose.Server || role == choose.Both) {
-			h.Violated("advice: node %d is pinned as %s, and not in %s", n, role, choose.Name(s))
+	for id, role := range h.pins {
+		n, _ := s.Node(id)
+		works, serves := role == choose.Worker || role == choose.Both, role == choose.Server || role == choose.Both
+		if (n.Slots > 0) != works || (n.Lanes > 0) != serves {
+			h.Violated("advice: node %d is pinned as %s, and not in %s", id, role, choose.Name(s))
 		}
 	}
 }

@@ -21,6 +21,9 @@ func spread(nodes ...bellows.NodeID) *advise.Advice {
 		a.Shape.Nodes = append(a.Shape.Nodes, shape.Node{ID: n, Slots: 1, Lanes: 1})
 	}
 	a.Shape.Splits, a.Shape.Partitions = nodes, []shape.Place{{Node: nodes[0]}}
+	for i := range nodes[1:] {
+		a.Shape.Nodes[1+i].Lanes = 0
+	}
 	a.To = choose.Name(&a.Shape)
 	return a
 }
