@@ -205,7 +205,7 @@ func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
 	var late *Outcome
 	switch {
 	case c.ending.Begun():
-		fx.notice(c.ending.Await(nowMillis))
+		fx.notice(c.ending.Await(nowMillis, c.membership, &fx.Outbox))
 		c.proceed(fx)
 	case c.Recovering():
 		sentence, late = c.awaitLanes()

@@ -14,10 +14,10 @@ func TestTheWaitBeginsWithTheEnd(t *testing.T) {
 	e := newEnd(t, false)
 	e.Begin(&jobend.Outcome{}, false, 50_000)
 	e.TellAll(e.membership, &e.out)
-	if got := e.Await(52_000); got != "" {
+	if got := e.Await(52_000, e.membership, &e.out); got != "" {
 		t.Errorf("after 2 s: %q", got)
 	}
-	if got := e.Await(53_000); got == "" {
+	if got := e.Await(53_000, e.membership, &e.out); got == "" {
 		t.Error("after 3 s nothing is named")
 	}
 	e.expectOver(false)

@@ -39,6 +39,7 @@ type Ending struct {
 	open       []wire.Address        // actors that have not closed
 	closed     []final               // counts of those that have
 	collecting bool                  // all have closed
+	hurried    bool                  // lanes were asked to close without the End of clients
 	over       bool
 	wait       liveness.Wait
 }
@@ -124,6 +125,7 @@ func (e *Ending) TellOpen(g *membership.Group, out *wire.Outbox) {
 // new route, so the message names the lanes.
 func (e *Ending) Send(to wire.Address, g *membership.Group, out *wire.Outbox) {
 	m := &wire.End{Term: e.term, Commit: e.outcome.Commits, Reason: e.outcome.Reason, Kind: e.outcome.Kind}
+	m.Parts = e.hurried && to.Role == wire.Lane
 	if lost := g.AllLost(); len(lost) > 0 && !planted.On("gone-awaited") {
 		m.Gone = slices.Clone(lost) // a message is its receiver's
 	}
@@ -277,9 +279,12 @@ func (e *Ending) asked() *checkpoint.Collector {
 
 // Await checks the current wait without blocking. It gives up what is overdue, and returns a sentence about what has
 // been awaited for long; empty: none.
-func (e *Ending) Await(nowMillis int64) (notice string) {
+func (e *Ending) Await(nowMillis int64, g *membership.Group, out *wire.Outbox) (notice string) {
 	times := &e.job.Times
 	waited, name := e.wait.Look(nowMillis, times.Notice)
+	if !e.collecting && !e.hurried && e.outcome.Reason == "" && 4*waited > 3*times.End {
+		e.hurry(g, out)
+	}
 	switch {
 	case !e.collecting && waited > times.End:
 		e.open = nil
@@ -293,6 +298,14 @@ func (e *Ending) Await(nowMillis int64) (notice string) {
 			waited, e.collector.Open(), times.Collect)
 	}
 	return ""
+}
+
+// hurry asks lanes of a job that has finished to close without the End of clients. An End may be on its way for longer
+// than the lanes are waited for, after the changes of a partition that moves over a narrow link. Each push of the job
+// has a number, so that every lane has already taken its part of it.
+func (e *Ending) hurry(g *membership.Group, out *wire.Outbox) {
+	e.hurried = true
+	e.TellOpen(g, out)
 }
 
 // NameWait returns a sentence about actors that are waited for. The format has verbs for the time that was waited, the

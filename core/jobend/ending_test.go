@@ -359,7 +359,7 @@ func TestTheEndIsGivenUp(t *testing.T) {
 	e.close(all[:3]...)
 	await := func(millis int64, want string) {
 		t.Helper()
-		if got := e.Await(millis); got != want {
+		if got := e.Await(millis, e.membership, &e.out); got != want {
 			t.Errorf("at %d: %q, want %q", millis, got, want)
 		}
 	}
@@ -388,6 +388,43 @@ func TestTheEndIsGivenUp(t *testing.T) {
 	}
 }
 
+// TestFinishedJobHurriesItsLanes waits for two lanes for three quarters of the time: then they are asked, once, to
+// close without the End of clients. Lanes of a job that has not finished may still be sent pushes that must be counted.
+func TestFinishedJobHurriesItsLanes(t *testing.T) {
+	for _, o := range []*jobend.Outcome{{}, {Reason: "interrupted", Interrupted: true}, {Reason: "a task failed"}} {
+		e := newEnd(t, true)
+		e.begin(o)
+		e.close(clients[0])
+		parting := func(millis int64) (list []wire.Address) {
+			e.Await(millis, e.membership, &e.out)
+			for _, one := range e.out.Envelopes {
+				if m, ok := one.Message.(*wire.End); ok && m.Parts {
+					list = append(list, one.To)
+				}
+			}
+			e.out.Envelopes = nil
+			return list
+		}
+		if got := parting(15_000); got != nil {
+			t.Errorf("%q: %v are hurried early", o.Reason, got)
+		}
+		want := []wire.Address{owner, idle}
+		if o.Reason != "" {
+			want = nil
+		}
+		if got := parting(15_001); !slices.Equal(got, want) {
+			t.Errorf("%q: %v are hurried, want %v", o.Reason, got, want)
+		}
+		if got := parting(16_000); got != nil {
+			t.Errorf("%q: %v are hurried again", o.Reason, got)
+		}
+		e.close(owner, idle, clients[1])
+		if e.proceed(); o.Counts.Sent != 4 {
+			t.Errorf("%q: counts %+v", o.Reason, o.Counts)
+		}
+	}
+}
+
 // TestASlowSenderIsWaitedFor sends the end of the state just before it is given up.
 func TestASlowSenderIsWaitedFor(t *testing.T) {
 	e := newCollecting(t)
@@ -396,7 +433,7 @@ func TestASlowSenderIsWaitedFor(t *testing.T) {
 			Ref: bellows.PartitionRef{Partition: bellows.PartitionID(p)}, Values: make([]float32, 2),
 		}, 29_000, &e.out))
 	}
-	e.Await(58_000)
+	e.Await(58_000, e.membership, &e.out)
 	require.NoError(t, e.TakeCollected(owner, &wire.Collected{}, 58_000))
 	e.expectOver(true)
 	if e.Outcome().Uncollected != nil {

@@ -4,7 +4,8 @@
 // The controller sends End to every actor. Each client passes it on to every lane, after all that it sent. A lane
 // closes when it has heard both, so that each push that was sent is taken and counted. A lane that closed at the
 // controller's message alone missed pushes that were under way, and the audit did not add up (docs/decisions/0006). The
-// lane does not wait for clients that the End names as gone.
+// lane does not wait for clients that the End names as gone. If the job has finished and Ends take long, the controller
+// sends another one, by which the lane waits for no client (wire.End.Parts).
 //
 // A record removes a lane that owns no partition (bellows.RemoveLane). The lane takes no later record. Clients that do
 // not know of it yet still send to it, and are answered as stale. Each sends it an End when it hears of the removal, so
@@ -142,13 +143,16 @@ func (e *Ending) HasRemoved(a wire.Address) bool {
 
 // TakeEnd takes the End of the controller or of a client.
 func (e *Ending) TakeEnd(from wire.Address, m *wire.End) {
-	e.over = e.over || !m.Parts
+	e.over = e.over || !m.Parts || from == e.controller
 	e.EndClient(from)
 	for _, n := range m.Gone {
 		e.EndClient(wire.ClientAt(n))
 	}
 	if from == e.controller {
 		e.closing, e.told = true, m
+		if m.Parts {
+			e.EndAllClients()
+		}
 	}
 }
 
@@ -228,7 +232,7 @@ func (e *Ending) Close(missed []wire.Missed, r *route.Route, out *wire.Outbox) {
 // TakeAgain takes an End that comes to a closed lane. A controller that follows another ends the job once
 // more, and gets the same last message.
 func (e *Ending) TakeAgain(from wire.Address, m *wire.End, missed []wire.Missed, out *wire.Outbox) {
-	e.over = e.over || !m.Parts
+	e.over = e.over || !m.Parts || from == e.controller
 	if from != e.controller || e.told != nil && m.Term <= e.told.Term || planted.On("last-word-not-repeated") {
 		return
 	}

@@ -103,6 +103,8 @@ func TestLaneClosesWhenNothingMoreComes(t *testing.T) {
 		{end(two), func(d *desk) { d.RemoveClient(one) }, end(controller)},
 		{end(controller), func(d *desk) { d.EndAllClients() }},
 		{end(one, 2), end(controller)},
+		{end(one), end(controller), hurry},
+		{end(one), hurry},
 	} {
 		d := newDesk(t, self)
 		for k, step := range list {
@@ -123,6 +125,13 @@ func TestLaneClosesWhenNothingMoreComes(t *testing.T) {
 // end returns a step that takes the End of an actor, with nodes that are gone.
 func end(from wire.Address, gone ...bellows.NodeID) func(*desk) {
 	return func(d *desk) { d.TakeEnd(from, &wire.End{Gone: gone, Parts: from != controller && len(gone) == 0}) }
+}
+
+// hurry asks a lane to close without the End of clients. It knows from that alone that the job is over.
+func hurry(d *desk) {
+	if d.TakeEnd(controller, &wire.End{Parts: true}); !d.JobOver() {
+		d.t.Error("it does not know that the job is over")
+	}
 }
 
 // TestClientAddedLate adds a client whose End came before, and one whose End is still to come.

@@ -447,7 +447,7 @@ type End struct {
 	Reason string           // empty: the job finished
 	Gone   []bellows.NodeID // clients that will pass on nothing
 	Kind   bellows.Kind     // of a failure
-	Parts  bool             // from a client to a lane that leaves: nothing more is sent to that lane, and the job continues
+	Parts  bool             // from a client to a lane that leaves: nothing more is sent to that lane, and the job continues; from the controller to a lane: it waits for no client
 	Lanes  []LaneName       // added since the job's beginning, perhaps unknown to the client, which passes the end on to them as well
 }
 

@@ -22,12 +22,14 @@ type Lane struct {
 	Term    bellows.Term         // the newest that it has heard
 	Told    bool                 // the controller has sent it the end of the job
 	Closed  bool                 // it has sent its last message
+	Stuck   bool                 // it was to close without the Ends of clients, and none was on its way
 	GaveAt  int64                // when it had sent all of its state to node 0; 0: not yet
 	Lied    bool                 // a message was forged in its name
 	Kept    bellows.CommitNumber // the commit that its images show; 0: it has none
 	Look    bool                 // its images are to be compared after the step
 	Deaf    bool                 // it knows that it has not heard node 0 for a lease
 	Lost    []bellows.NodeID     // nodes that are lost, as it was sent
+	ends    int                  // of clients, on their way
 	fenced  []bellows.NodeID     // nodes with lost clients, as it was sent
 	parted  int                  // of these, before the batch that it takes
 }
@@ -74,6 +76,19 @@ func (w *Watch) Lookup(a wire.Address) *Lane {
 	return w.byNode[a.Node][a.Index]
 }
 
+// Posted counts the Ends of clients that are on their way to a lane. Only these may excuse a lane that is asked to close
+// without them.
+func (w *Watch) Posted(e wire.Envelope) {
+	m, end := e.Message.(*wire.End)
+	switch l := w.Lookup(e.To); {
+	case !end || l == nil:
+	case e.From.Role == wire.Client:
+		l.ends++
+	case m.Parts:
+		l.Stuck = l.Told && !l.Closed && l.ends == 0
+	}
+}
+
 // Delivered notes when a lane has sent all of its state to the controller of the newest term.
 func (w *Watch) Delivered(e wire.Envelope) {
 	if m, ok := e.Message.(*wire.Collected); ok {
@@ -107,6 +122,9 @@ func (w *Watch) Before(e wire.Envelope) {
 		}
 	case *wire.End:
 		l.Told = l.Told || e.From == wire.ControllerAt()
+		if e.From.Role == wire.Client {
+			l.ends--
+		}
 		l.Lost = append(l.Lost, m.Gone...)
 	case *wire.Fence:
 		l.Lost = append(l.Lost, m.Node)

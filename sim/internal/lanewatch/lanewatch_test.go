@@ -44,6 +44,28 @@ func TestFencedClientIsNotAnswered(t *testing.T) {
 	}
 }
 
+func TestLaneIsStuckWithoutEnds(t *testing.T) {
+	t.Parallel()
+	w, l := newWatch()
+	hurry := wire.Envelope{From: wire.ControllerAt(), To: l.Address, Message: &wire.End{Parts: true}}
+	slow := wire.Envelope{From: wire.ClientAt(3), To: l.Address, Message: &wire.End{}}
+	w.Posted(slow)
+	for _, e := range []wire.Envelope{{From: wire.ControllerAt(), To: l.Address, Message: &wire.End{}}, hurry} {
+		if w.Posted(e); l.Stuck {
+			t.Error("an End is on its way, and the lane is stuck")
+		}
+		w.Before(e)
+	}
+	w.Before(slow)
+	if w.Posted(hurry); !l.Stuck {
+		t.Error("nothing is on its way, and the lane is not stuck")
+	}
+	l.Closed = true
+	if w.Posted(hurry); l.Stuck {
+		t.Error("a closed lane is stuck")
+	}
+}
+
 func TestDeafLaneAnswersNoRead(t *testing.T) {
 	t.Parallel()
 	w, l := newWatch()

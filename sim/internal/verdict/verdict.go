@@ -97,7 +97,7 @@ func (w *Watch) checkClosed() {
 	}
 	for _, l := range w.Lanes.All {
 		n := w.Nodes.All[l.Address.Node]
-		if lost <= w.View.Losses() && l.Told && !l.Closed && !n.Gone && !w.View.Lead().Gone(n.Number) && n.PausedUntil < *w.Clock-schedule.LateMax {
+		if lost <= w.View.Losses() && l.Told && (!l.Closed || l.Stuck) && !n.Gone && !w.View.Lead().Gone(n.Number) && n.PausedUntil < *w.Clock-schedule.LateMax {
 			w.Violated("P8: the job is over, and %v, which was told, waits for somebody", l.Address)
 		}
 	}
