@@ -184,7 +184,7 @@ var rooms = []room{
 	{path: "run/history", floor: 8, sees: 7, also: []string{"run", "run/event"}},
 	{path: "run/history/historytest", floor: 8, sees: 7, also: []string{"run/event"}, fake: true},
 	{path: "run/board", floor: 8, sees: 7, tests: []string{"policy/gauge/gaugetest"}, big: true},
-	{path: "run/page", floor: 8, sees: 7, also: []string{"run", "run/event"}, big: true},
+	{path: "run/page", floor: 8, sees: 7, also: []string{"run", "run/event"}, tests: []string{"policy/gauge/gaugetest"}, big: true},
 	{path: "serve", floor: 8, sees: 7, also: []string{"serve/predictions"}, big: true},
 	{path: "serve/predictions", floor: 8, sees: 7, also: []string{"serve/oov"}},
 	{path: "serve/oov", floor: 8, sees: 7},

@@ -93,6 +93,42 @@ func TestLinesAreDrawn(t *testing.T) {
 	}
 }
 
+// TestBandsAreCut wants a band without a known end to stop at the top, one that is known inside the axis, and the names
+// of spots apart from each other.
+func TestBandsAreCut(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		high float64
+		ends string // of the axis
+		top  string // of the band at its right end, in pixels
+	}{{math.Inf(1), "3", "14.0"}, {8, "8", "14.0"}, {3, "3", "14.0"}, {2.5, "3", "45.0"}} {
+		l := &Lines{X: "workers", Zero: true, Whole: true, Lines: []Line{{Name: "apart", Points: []Point{{1, 3}, {2, 1}},
+			Band: []Range{{1, 2.5, 3}, {2, 0.5, c.high}}}}, Spots: []Spot{{Point{1, 3}, "<now>"}, {Point{1, 2.9}, "then"}}}
+		svg := l.SVG(340, 240)
+		texts := parsed(t, svg)
+		_, band, _ := strings.Cut(svg, `class="band c0" d="`)
+		band, _, _ = strings.Cut(band, `"`)
+		if points := strings.Split(band, "L"); len(points) != 8 || !strings.HasSuffix(points[3], " "+c.top) {
+			t.Errorf("to %g the band is %s", c.high, band)
+		}
+		for _, want := range []string{c.ends, "1", "2", "<now>", "then"} {
+			if !slices.Contains(texts, want) {
+				t.Errorf("to %g: %q is not among %q", c.high, want, texts)
+			}
+		}
+		var at []float64
+		for part := range strings.SplitSeq(svg, `class="spotted"`) {
+			var x, y float64
+			if n, _ := fmt.Sscanf(part, ` x="%g" y="%g"`, &x, &y); n == 2 {
+				at = append(at, y)
+			}
+		}
+		if len(at) != 2 || math.Abs(at[0]-at[1]) < lineApart || slices.Min(at) < 12 || strings.Count(svg, `class="spot"`) != 2 {
+			t.Errorf("to %g the names of the spots are at %g", c.high, at)
+		}
+	}
+}
+
 // TestManyPointsAreThinned wants a line of any length drawn in bounded room, with its spikes and its end.
 func TestManyPointsAreThinned(t *testing.T) {
 	t.Parallel()

@@ -1,4 +1,4 @@
-// Package chart draws small charts as SVG: lines over a common axis, and stacked bars.
+// Package chart draws small charts as SVG: lines over a common axis, with bands and marked values, and stacked bars.
 //
 // The caller's duties, in order: fill in a Lines or Bars. Call SVG with the width in pixels at which the chart is
 // shown, since text keeps its size. Put Style into the page once, or call File for a standalone picture.

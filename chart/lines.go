@@ -16,6 +16,7 @@ type Point struct{ X, Y float64 }
 type Line struct {
 	Name   string
 	Points []Point
+	Band   []Range // around the curve, in order of X
 }
 
 // Mark is a place on the axis above the chart.
@@ -31,8 +32,10 @@ type Lines struct {
 	Above string // what Marks are
 	Marks []Mark // of the axis above; marks without room are left out
 	Lines []Line // the order decides the colours
+	Spots []Spot // single values, with their names
 	Log   bool   // Y may be logarithmic, and is if the range needs it
 	Zero  bool   // Y begins at 0
+	Whole bool   // X is a number of things: ticks are whole, and the axis need not begin at 0
 }
 
 // The room around a chart, in pixels.
@@ -88,7 +91,9 @@ func (c *Lines) draw(b *strings.Builder, width, height int) {
 	f.x, f.y = c.axes(lines, f)
 	f.grid(b, c.X)
 	c.marks(b, f)
+	f.bands(b, lines)
 	f.curves(b, lines)
+	f.spots(b, c.Spots)
 }
 
 // finite returns the lines without what cannot be drawn.
@@ -113,14 +118,28 @@ func (c *Lines) axes(lines []Line, f frame) (x, y axis) {
 			left, right = min(left, p.X), max(right, p.X)
 			low, high = min(low, p.Y), max(high, p.Y)
 		}
+		for _, r := range l.Band {
+			if low = min(low, r.Low); !math.IsInf(r.High, 0) {
+				high = max(high, r.High)
+			}
+		}
 	}
-	left = min(left, 0)
+	for _, s := range c.Spots {
+		left, right = min(left, s.X), max(right, s.X)
+		low, high = min(low, s.Y), max(high, s.Y)
+	}
+	if !c.Whole {
+		left = min(left, 0)
+	}
 	if c.Zero {
 		low = min(low, 0)
 	}
 	x = newAxis(left, right, max(2, int(f.right-f.left)/90), false)
 	if left < right {
 		x = x.within(left, right)
+	}
+	if c.Whole {
+		x.ticks, x.step = whole(x.ticks), max(1, x.step)
 	}
 	return x, newAxis(low, high, max(2, int(f.bottom-f.top)/45), c.Log)
 }

@@ -20,5 +20,8 @@ const Style = `.chart text{font:12px system-ui,sans-serif;fill:var(--ink)}
 .chart .dot.c0,.chart .bar.c0,.chart .name.c0{fill:var(--c0)}.chart .dot.c1,.chart .bar.c1,.chart .name.c1{fill:var(--c1)}
 .chart .dot.c2,.chart .bar.c2,.chart .name.c2{fill:var(--c2)}.chart .dot.c3,.chart .bar.c3,.chart .name.c3{fill:var(--c3)}
 .chart .dot.c4,.chart .bar.c4,.chart .name.c4{fill:var(--c4)}
-.chart .name{font-weight:600}
+.chart .band{opacity:.15;stroke:none}
+.chart .band.c0{fill:var(--c0)}.chart .band.c1{fill:var(--c1)}.chart .band.c2{fill:var(--c2)}.chart .band.c3{fill:var(--c3)}.chart .band.c4{fill:var(--c4)}
+.chart .spot{fill:none;stroke:var(--ink);stroke-width:2}
+.chart .name,.chart .spotted{font-weight:600}
 `

@@ -53,10 +53,12 @@ var saidIn = regexp.MustCompile(`(?s)<pre id="said">(.*?)</pre>`)
 // TestThePageInABrowser looks at a page in headless Chromium: nothing is cut off or overlaps on a narrow and a wide screen, nothing is
 // fetched, and the console stays silent. ./dev browser runs it, and installs the browser.
 func TestThePageInABrowser(t *testing.T) {
-	_, text := written(t, folder(t, record, 40))
-	for _, width := range []int{400, 1200} {
-		if said, console := inBrowser(t, text, width); said != "sound: 3 charts, true" || console != "" {
-			t.Errorf("%d pixels wide: %s\nconsole: %s", width, said, console)
+	for _, dir := range []string{gauged(t, false), gauged(t, true)} {
+		_, text := written(t, dir)
+		for _, width := range []int{400, 1200} {
+			if said, console := inBrowser(t, text, width); said != "sound: 4 charts, true" || console != "" {
+				t.Errorf("%d pixels wide: %s\nconsole: %s", width, said, console)
+			}
 		}
 	}
 }

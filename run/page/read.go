@@ -15,6 +15,8 @@ import (
 	"bellows/api"
 	"bellows/app"
 	"bellows/model"
+	"bellows/policy/choose"
+	"bellows/policy/gauge"
 	"bellows/run"
 	"bellows/run/event"
 )
@@ -23,7 +25,10 @@ import (
 type Run struct {
 	Dir string
 	*run.Past
-	Figures  *api.Status // nil: the run left none
+	Figures  *api.Status    // nil: the run left none
+	Gauged   *gauge.Figures // of the job, by which other shapes are predicted; nil: none, or damaged
+	Unread   error          // why they could not be read
+	Trials   []choose.Trial // the shapes that a job that chooses them had
 	Start    *event.Event
 	Course   []Moment      // a line for each epoch, or for each so many
 	Every    int           // epochs from one Moment to the next
@@ -35,6 +40,7 @@ type Run struct {
 
 	About   app.Description // by the caller: of the run's application, or no more than its name
 	Steps   []Step          // by the caller
+	Explain string          // by the caller: the command that explains shapes
 	Program string          // by the caller: its name and version
 	Made    time.Time       // by the caller: now
 }
@@ -71,6 +77,9 @@ func Read(dir string) (*Run, error) {
 		if json.Unmarshal(past.Figures, &s) == nil {
 			r.Figures = &s
 		}
+	}
+	if past.Measured != nil {
+		r.Gauged, r.Unread = gauge.Read(past.Measured)
 	}
 	if err := r.readLog(filepath.Join(dir, event.File)); err != nil {
 		return nil, err
@@ -125,6 +134,9 @@ func (r *Run) take(e event.Event) {
 		return
 	case e.Kind == event.Started && e.Start != nil:
 		r.Start = &e
+	}
+	if e.Decision != nil && e.Advice != nil {
+		r.Trials = e.Advice.Tried
 	}
 	r.Happened = append(r.Happened, e)
 	if len(r.Happened) > happenedMost {

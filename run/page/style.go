@@ -16,6 +16,7 @@ code{font:13px ui-monospace,monospace}
 .tiles span{display:block;font-size:13px}
 .tiles small{display:block;font-size:12px;color:var(--dim)}
 figcaption{color:var(--dim);font-size:13px;margin-bottom:8px}
+.note{margin:6px 0 0}
 figcaption h2{color:var(--ink)}
 .wide svg,.narrow svg{display:block;max-width:100%;height:auto}
 .narrow{display:none}

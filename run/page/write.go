@@ -54,6 +54,7 @@ type view struct {
 	Files        [][]string
 	Damage       string
 	Nodes        [][]string
+	Tried        [][]string
 	Happened     [][]string
 	Steps        []Step
 	Foot         string
@@ -68,6 +69,8 @@ type figure struct {
 	Title, Says  string
 	Legend       template.HTML
 	Wide, Narrow template.HTML
+	Note         string // beneath
+	Command      string // at the end of the note
 }
 
 // The widths of charts: of a window from 760 pixels on, and of a narrower one.
@@ -90,6 +93,7 @@ func (r *Run) Write(to io.Writer) error {
 	r.curves(v)
 	r.speed(v)
 	r.spent(v)
+	r.shapes(v)
 	r.stages(v)
 	r.input(v)
 	r.order(v)
@@ -97,10 +101,14 @@ func (r *Run) Write(to io.Writer) error {
 	r.audit(v)
 	r.saved(v)
 	r.nodes(v)
+	r.tried(v)
 	r.happened(v)
 	v.Foot = "made by " + r.Program + " on " + when(r.Made)
 	if r.Skipped > 0 {
 		v.Foot += fmt.Sprintf("; %s of %s could not be read and are not here", figures.Plural(r.Skipped, "line"), event.File)
+	}
+	if r.Unread != nil {
+		v.Foot += "; the job's figures could not be read and are not here: " + bellows.Printable(r.Unread.Error(), 1<<10)
 	}
 	if r.Every > 1 {
 		v.Foot += fmt.Sprintf("; of the epochs, every %dth is drawn", r.Every)

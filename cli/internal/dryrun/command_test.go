@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
 	"bellows"
 	"bellows/cli/internal/screen"
+	"bellows/policy/gauge"
 )
 
 // shaped returns what `plan shape` prints for some words, and its error. in is its standard input.
@@ -131,6 +133,28 @@ func TestFlagsOfPlansAreRefused(t *testing.T) {
 	for _, words := range []string{fmt.Sprintf("--nodes %d", nodesMost), fmt.Sprintf("--nodes 1 --slots %d", slotsMost), "--nodes 1 --at-once 1024", "--workers 1:2 --servers 1 --to workers=2"} {
 		if _, err := shaped(t, false, "", strings.Fields(words)...); err != nil {
 			t.Errorf("%s: %v", words, err)
+		}
+	}
+}
+
+// TestBoundsThatSayNothing wants an upper bound far above the value to be unknown, that of a short move only if it is
+// long compared with an epoch.
+func TestBoundsThatSayNothing(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		v     gauge.Interval
+		epoch float64
+		want  string
+	}{
+		{gauge.Interval{Value: 0.2, Low: 0.1, High: 20}, 0, "0.10 to 20.0"},
+		{gauge.Interval{Value: 0.2, Low: 0.1, High: 20.1}, 0, "0.10 to unknown"},
+		{gauge.Interval{Value: 0.2, Low: 0.1, High: math.Inf(1)}, 0, "0.10 to unknown"},
+		{gauge.Interval{Value: 0, Low: 0, High: 3}, 0.1, "0.0000 to 3.00"},
+		{gauge.Interval{Value: 0, Low: 0, High: 11}, 0.1, "0.0000 to unknown"},
+		{gauge.Exactly(0), 0, "0.0000 to 0.0000"},
+	} {
+		if got := between(c.v, c.epoch); got != c.want {
+			t.Errorf("%+v with epochs of %g: %s, not %s", c.v, c.epoch, got, c.want)
 		}
 	}
 }

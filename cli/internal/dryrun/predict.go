@@ -216,7 +216,7 @@ func (p *predicted) write(c *screen.Console, f *gauge.Figures) {
 			continue
 		}
 		c.Printf("%8d %8d %6d %10s  %-22s %s%s\n", e.Workers, e.Servers, e.Both, figures.Duration(e.Seconds.Value),
-			between(*e.Seconds), e.Limit, mark)
+			between(*e.Seconds, 0), e.Limit, mark)
 	}
 	c.Printf("now:    %s\n", &p.Now)
 	c.Printf("chosen: %s\n", &p.Chosen)
@@ -228,7 +228,7 @@ func (p *predicted) write(c *screen.Console, f *gauge.Figures) {
 	}
 	m := &p.Moves
 	c.Printf("the change would move %s and %s, %s; the job would lose %s s, from %s\n", figures.Plural(m.Partitions, "partition"),
-		figures.Plural(m.Splits, "split"), figures.Bytes(uint64(m.Bytes)), figures.Duration(m.Seconds.Value), between(m.Seconds))
+		figures.Plural(m.Splits, "split"), figures.Bytes(uint64(m.Bytes)), figures.Duration(m.Seconds.Value), between(m.Seconds, p.Now.Seconds.Value))
 	writeSteps(c, p.Steps, p.Rounds)
 	worth := "it is not worth its cost"
 	if p.Change {
@@ -249,9 +249,18 @@ func (e *expected) String() string {
 		both = fmt.Sprintf(" (%s)", figures.Plural(e.Both, "node")+" with both roles")
 	}
 	return fmt.Sprintf("%s and %s%s, %s s an epoch, from %s; limited by the %s", figures.Plural(e.Workers, "worker"),
-		figures.Plural(e.Servers, "server"), both, figures.Duration(e.Seconds.Value), between(*e.Seconds), e.Limit)
+		figures.Plural(e.Servers, "server"), both, figures.Duration(e.Seconds.Value), between(*e.Seconds, 0), e.Limit)
 }
 
-func between(v gauge.Interval) string {
-	return figures.Duration(v.Low) + " to " + figures.Duration(v.High)
+// boundMost is how many times the value an upper bound may be that says something.
+const boundMost = 100
+
+// between returns the interval of a time. An upper bound says nothing if it is far above the value, or above the time of
+// an epoch where that is longer: links that were never full have none.
+func between(v gauge.Interval, epoch float64) string {
+	high := figures.Duration(v.High)
+	if v.High > boundMost*max(v.Value, epoch) {
+		high = "unknown"
+	}
+	return figures.Duration(v.Low) + " to " + high
 }

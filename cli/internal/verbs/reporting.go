@@ -53,6 +53,7 @@ func (c *Tool) writeReport(dir, out string) error {
 		r.About = a.Describe()
 		r.Steps = r.Next(c.Program(), screen.ShellWord)
 	}
+	r.Explain = c.Program() + " plan shape --job " + screen.ShellWord(dir)
 	r.Program, r.Made = c.Name+" "+machine.CurrentBuild().Bellows, time.Now()
 	var text bytes.Buffer
 	if err := r.Write(&text); err != nil {
