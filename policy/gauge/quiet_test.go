@@ -820,3 +820,36 @@ func TestMeterOfTasksThatSleep(t *testing.T) {
 		}
 	}
 }
+
+// TestMeterBlamesNoServerOfSingleWorker: the flows of a single worker to its servers are as slow at each end, and each
+// end has carried more the other way. The servers share the link of the worker, so that theirs are not full.
+func TestMeterBlamesNoServerOfSingleWorker(t *testing.T) {
+	t.Parallel()
+	truth := gaugetest.Uniform(gaugetest.Size{Nodes: 6, Splits: 8, Partitions: 10})
+	for i := range truth.Traffic {
+		p := &truth.Traffic[i]
+		p.Pulled, p.Pushed = gauge.Exactly(8e6), gauge.Exactly(8e6)
+	}
+	for i := range truth.Nodes {
+		n := &truth.Nodes[i]
+		n.Works, n.Serves = i == 0, i > 0
+		if n.In, n.Out = gauge.Exactly(1e8), gauge.Exactly(1e8); i == 0 {
+			n.Out = gauge.Exactly(5e7) // as pushes take longer than pulls
+		}
+	}
+	for i := range truth.Splits {
+		truth.Splits[i].Node = 0
+	}
+	for i := range truth.Partitions {
+		truth.Partitions[i].Node = bellows.NodeID(1 + i%5)
+	}
+	w := quiet(truth)
+	w.warm()
+	w.run(40)
+	f := w.figures(t)
+	for i := 1; i < 6; i++ {
+		if got := f.Nodes[i].In; !math.IsInf(got.High, 1) {
+			t.Errorf("the link of server %d in is full: %+v", i, got)
+		}
+	}
+}

@@ -114,13 +114,15 @@ func (n *node) rate(e *end, to direction, shape int) {
 
 // Limits of what shows that a link was full. A flow is slowed by one of its two ends, and neither sees which. It is
 // this one if all of its flows are under way for as long as any of the job. They are also slower than other flows at
-// their other ends, or these ends have carried more in another shape.
+// their other ends, or these ends have carried more in another shape. In that case both ends may seem to be full, as the
+// link of a single worker and those of its servers. Then none is, unless it is nearer than others to what it can carry.
 const (
 	longBusy   = 0.5     // of the time that the busiest link of the job is busy in a clock, at least
 	longFlows  = 0.75    // of its busy time in which its flows are under way: those of a full link share it
 	slowFlow   = 0.6     // of the rate of other flows, at most
 	slowShare  = 0.75    // of its bytes are in such flows, at least
 	slackEnds  = 0.75    // of what other ends are known to carry is what they carried, at most
+	nearEnd    = 1.25    // times as near as other ends to what is known to be carried: else these may be full instead
 	shortBusy  = 0.005   // seconds of a clock: less is latency
 	shortBytes = 1 << 16 // of a clock
 )
@@ -140,7 +142,7 @@ func (m *Meter) full(i int, to direction, ends [][2]end, known []Interval, longe
 			carried, bytes = carried+f.bytes*ends[j][out-to].rate.Value/known[j].Value, bytes+f.bytes
 		}
 	}
-	return bytes > 0 && carried <= slackEnds*bytes
+	return bytes > 0 && carried <= slackEnds*bytes && e.rate.Value*bytes >= nearEnd*known[i].Value*carried
 }
 
 // links finds the rates of the links of nodes. A link shows no more than that it is no slower than what it carried,
