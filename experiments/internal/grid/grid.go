@@ -21,7 +21,6 @@ import (
 	"bellows/chart"
 	"bellows/experiments/internal/netns"
 	"bellows/experiments/internal/report"
-	"bellows/node/elastic"
 	"bellows/policy/choose"
 	"bellows/policy/cost"
 	"bellows/policy/gauge"
@@ -143,7 +142,7 @@ func (p *Plan) Run(r *report.Run) (*report.Outcome, error) {
 		for _, from := range []Counts{last.Best, last.Worst} {
 			a := Auto{From: from}
 			var err error
-			if a.End, a.Decided, err = p.auto(from); err != nil {
+			if a.End, a.Decided, err = p.auto(p.shape(from)); err != nil {
 				return nil, fmt.Errorf("from %v: %w", from, err)
 			}
 			a.Changes, a.Over = changesOf(a.Decided), last.seconds(a.End)/last.seconds(last.Best)
@@ -170,7 +169,7 @@ func (p *Plan) turn(r *report.Run) (*Turn, error) {
 	list := p.shapes()
 	var all []measured
 	for _, c := range list {
-		m, err := p.measure(c)
+		m, err := p.measure(p.shape(c))
 		if err != nil {
 			return nil, fmt.Errorf("%v: %w", c, err)
 		}
@@ -204,11 +203,7 @@ func (p *Plan) judge(r *report.Run, t *Turn, from Counts, f *gauge.Figures) (*St
 	m := cost.New(f)
 	for i := range t.Cells {
 		c := t.Cells[i].Counts
-		x, err := shapeOf(f, c)
-		if err != nil {
-			return nil, err
-		}
-		predicted := m.Predict(m.Loads(&x))
+		predicted := m.Predict(m.Loads(p.shape(c)))
 		s.Predicted = append(s.Predicted, predicted.Epoch)
 		if c != from {
 			s.Errors = append(s.Errors, math.Abs(predicted.Epoch.Value/t.Cells[i].Seconds-1))
@@ -222,34 +217,40 @@ func (p *Plan) judge(r *report.Run, t *Turn, from Counts, f *gauge.Figures) (*St
 	}
 	s.Chosen = Counts{found.Workers, found.Servers, found.Both}
 	seconds := t.seconds(s.Chosen)
-	if math.IsNaN(seconds) { // it is none of the grid
-		other, err := p.measure(s.Chosen)
+	if same := p.shape(s.Chosen); math.IsNaN(seconds) || choose.Name(same) != choose.Name(&found.Shape) {
+		other, err := p.measure(&found.Shape) // it is none of the grid
 		if err != nil {
 			return nil, fmt.Errorf("%v: %w", s.Chosen, err)
 		}
 		seconds = other.seconds
-		t.Cells = append(t.Cells, Cell{s.Chosen, seconds})
 	}
 	s.Over = seconds / t.seconds(t.Best)
-	r.Say("measured in %v, it chooses %v, %.3f of the best %v; predicted\n%s", from, s.Chosen, s.Over, t.Best, line)
+	r.Say("measured in %v, it chooses %v (%s), predicted %.3f s, is %.3f s, %.3f of the best %v; predicted\n%s",
+		from, s.Chosen, choose.Name(&found.Shape), found.Epoch.Value, seconds, s.Over, t.Best, line)
 	return s, nil
 }
 
-// shapeOf returns the shape with the counts, dealt as when roles are switched.
-func shapeOf(f *gauge.Figures, c Counts) (shape.Shape, error) {
-	nodes := []shape.Node{{}} // the one that leads
-	for i, role := range c.roles() {
-		n := shape.Node{ID: bellows.NodeID(i + 1), Slots: 1, Lanes: 1}
-		switch role {
-		case elastic.Worker:
-			n.Lanes = 0
-		case elastic.Server:
-			n.Slots = 0
+// shape returns the shape with the counts: each node has splits and partitions that follow each other.
+func (p *Plan) shape(c Counts) *shape.Shape {
+	s := &shape.Shape{Nodes: []shape.Node{{}}} // the one that leads
+	var works, serves []bellows.NodeID
+	for i := range p.Nodes {
+		n := shape.Node{ID: bellows.NodeID(i + 1)}
+		if i < c.Both+c.Workers {
+			n.Slots, works = 1, append(works, n.ID)
 		}
-		nodes = append(nodes, n)
+		if i < c.Both || i >= c.Both+c.Workers {
+			n.Lanes, serves = 1, append(serves, n.ID)
+		}
+		s.Nodes = append(s.Nodes, n)
 	}
-	d, err := shape.Deal(shape.Snapshot{Job: f.Job(), Shape: f.Shape()}, nodes)
-	return d.Shape, err
+	for i := range p.Job.Splits {
+		s.Splits = append(s.Splits, works[i*len(works)/p.Job.Splits])
+	}
+	for i := range p.Job.Partitions {
+		s.Partitions = append(s.Partitions, shape.Place{Node: serves[i*len(serves)/p.Job.Partitions]})
+	}
+	return s
 }
 
 // changesOf counts the decisions to change the shape.

@@ -50,10 +50,7 @@ func TestShapeHasItsCounts(t *testing.T) {
 	t.Parallel()
 	p := NewPlan(false)
 	for _, want := range p.shapes() {
-		s, err := shapeOf(figures(p), want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := p.shape(want)
 		l := node.Layout{Splits: s.Splits}
 		for _, at := range s.Partitions {
 			l.Partitions = append(l.Partitions, node.Holding{Node: at.Node})

@@ -17,6 +17,7 @@ import (
 	"bellows/node/launch"
 	"bellows/policy/choose"
 	"bellows/policy/gauge"
+	"bellows/policy/shape"
 	"bellows/train"
 )
 
@@ -53,20 +54,6 @@ func countsOf(l *node.Layout) (c Counts) {
 	}
 	c.Servers = len(serves) - c.Both
 	return c
-}
-
-// roles returns the roles of nodes from 1 on.
-func (c Counts) roles() []elastic.Role {
-	var list []elastic.Role
-	for _, of := range []struct {
-		role  elastic.Role
-		count int
-	}{{elastic.Both, c.Both}, {elastic.Worker, c.Workers}, {elastic.Server, c.Servers}} {
-		for range of.count {
-			list = append(list, of.role)
-		}
-	}
-	return list
 }
 
 // errEnough is why a job ends that was measured.
@@ -159,17 +146,32 @@ func (l linked) Start(m node.Member, place, computing int) (launch.Process, erro
 	return launch.Local{Program: first, Args: args, Host: l.spaces.Address(int(m.Node))}.Start(m, place, computing)
 }
 
-// take makes the job take a shape by switching roles. First come those that serve, since partitions need a place.
-func (r *run) take(ctx context.Context, c Counts) error {
-	roles := c.roles()
-	for _, first := range []bool{true, false} {
-		for i, role := range roles {
-			if (role == elastic.Server) != first || role == elastic.Both {
-				continue
+// take makes the job take a shape by moving splits and partitions. All processes can run both.
+func (r *run) take(ctx context.Context, s *shape.Shape) error {
+	var moves []<-chan error
+	for split, to := range s.Splits {
+		moved, err := r.control.MoveSplit(ctx, bellows.SplitID(split), to)
+		if err != nil {
+			return err
+		}
+		moves = append(moves, moved)
+	}
+	for partition, to := range s.Partitions {
+		ref := bellows.PartitionRef{Partition: bellows.PartitionID(partition)}
+		moved, err := r.control.MovePartition(ctx, ref, to.Node)
+		if err != nil {
+			return err
+		}
+		moves = append(moves, moved)
+	}
+	for _, moved := range moves {
+		select {
+		case err := <-moved:
+			if err != nil {
+				return err
 			}
-			if _, err := r.control.Switch(ctx, bellows.NodeID(i+1), role); err != nil {
-				return fmt.Errorf("switch node-%d: %w", i+1, err)
-			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
 	}
 	return nil
@@ -208,9 +210,9 @@ type measured struct {
 }
 
 // measure measures the job in a shape.
-func (p *Plan) measure(c Counts) (m measured, err error) {
+func (p *Plan) measure(s *shape.Shape) (m measured, err error) {
 	err = p.play(nil, func(ctx context.Context, r *run) error {
-		if err := r.take(ctx, c); err != nil {
+		if err := r.take(ctx, s); err != nil {
 			return err
 		}
 		var err error
@@ -235,7 +237,7 @@ func (p *Plan) measure(c Counts) (m measured, err error) {
 }
 
 // auto lets the job choose its shape, beginning in one, and returns the one that it ends in, with what it has decided.
-func (p *Plan) auto(from Counts) (end Counts, decided []string, err error) {
+func (p *Plan) auto(from *shape.Shape) (end Counts, decided []string, err error) {
 	advice := &elastic.Advice{Acts: true}
 	advice.Ask = choose.Ask{Apart: p.Apart}
 	err = p.play(advice, func(ctx context.Context, r *run) error {
