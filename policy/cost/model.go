@@ -20,13 +20,29 @@ import (
 // end is where figures are taken in their intervals.
 type end int
 
-// The ends of intervals. All figures are at their best, or all at their worst: the cost is monotone in each.
+// The ends of intervals. The cost is monotone in each figure.
 const (
 	likely end = iota
 	best
 	worst
 	ends
 )
+
+// sort is figures that are wrong together.
+type sort int
+
+// The sorts of figures. What a fit has found (gauge.Meter) is of two sorts: a wait that is not hidden is no latency.
+const (
+	processors sort = iota
+	links
+	traffic
+	overlap
+	latency
+	sorts
+)
+
+// doubts are ends of figures, by their sorts.
+type doubts [sorts]end
 
 // cost returns a figure that is better if it is less.
 func (e end) cost(v gauge.Interval) float64 {
@@ -57,9 +73,10 @@ type condition struct {
 // goroutine at a time.
 type Model struct {
 	f     *gauge.Figures
-	at    [ends]condition
-	work  float64 // items of a split in a clock
-	free  float64 // bytes of partitions that are near no split
+	at    condition               // all figures are likely
+	one   [ends][sorts]*condition // those of one sort at that end, the others likely; nil: not made yet
+	work  float64                 // items of a split in a clock
+	free  float64                 // bytes of partitions that are near no split
 	index map[bellows.NodeID]int
 }
 
@@ -75,32 +92,42 @@ func New(f *gauge.Figures) *Model {
 	for i := range f.Nodes {
 		m.index[f.Nodes[i].ID] = i
 	}
-	for e := range m.at {
-		m.at[e] = newCondition(f, end(e))
-	}
+	m.at = newCondition(f, doubts{})
 	return m
 }
 
-func newCondition(f *gauge.Figures, e end) condition {
-	c := condition{nodes: make([]speed, len(f.Nodes)), latency: e.cost(f.Clocks.Latency)}
+// doubtful returns the figures with those of one sort at an end.
+func (m *Model) doubtful(e end, s sort) *condition {
+	if m.one[e][s] == nil {
+		var d doubts
+		d[s] = e
+		c := newCondition(m.f, d)
+		m.one[e][s] = &c
+	}
+	return m.one[e][s]
+}
+
+func newCondition(f *gauge.Figures, d doubts) condition {
+	c := condition{nodes: make([]speed, len(f.Nodes)), latency: d[latency].cost(f.Clocks.Latency)}
 	limit := math.Inf(1)
 	if f.Budget > 0 {
 		limit = f.Budget
 	}
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
-		own := 1 - e.cost(n.Others)
+		own := 1 - d[processors].cost(n.Others)
 		c.nodes[i] = speed{
-			item: e.cost(n.Item) / own, row: e.cost(n.Row) / own,
-			in: min(e.rate(n.In), limit), out: min(e.rate(n.Out), limit),
+			item: d[processors].cost(n.Item) / own, row: d[processors].cost(n.Row) / own,
+			in: min(d[links].rate(n.In), limit), out: min(d[links].rate(n.Out), limit),
 		}
 	}
-	c.pulled = newCurve(f, func(t *gauge.Traffic) float64 { return e.cost(t.Pulled) })
-	c.pushed = newCurve(f, func(t *gauge.Traffic) float64 { return e.cost(t.Pushed) })
-	c.rows = newCurve(f, func(t *gauge.Traffic) float64 { return e.cost(t.Rows) })
+	c.pulled = newCurve(f, func(t *gauge.Traffic) float64 { return d[traffic].cost(t.Pulled) })
+	c.pushed = newCurve(f, func(t *gauge.Traffic) float64 { return d[traffic].cost(t.Pushed) })
+	c.rows = newCurve(f, func(t *gauge.Traffic) float64 { return d[traffic].cost(t.Rows) })
+	e := d[overlap]
 	c.pullWait, c.pushWait, c.lag = 1-e.rate(f.Hidden.Pulled), 1-e.rate(f.Hidden.Pushed), 1-e.rate(f.Hidden.Applied)
 	for i := range f.Pairs {
-		c.pairs = append(c.pairs, e.rate(f.Pairs[i].Rate))
+		c.pairs = append(c.pairs, d[links].rate(f.Pairs[i].Rate))
 	}
 	return c
 }

@@ -72,24 +72,35 @@ type Prediction struct {
 	Limit Limit
 }
 
-// Predict returns the cost of a shape.
+// Predict returns the cost of a shape. Figures of different sorts are not all at their worst together: what each adds
+// to the likely cost, alone, adds up like independent errors.
 func (m *Model) Predict(groups []Group) Prediction {
 	var p Prediction
-	p.Epoch.Value, p.Limit = m.seconds(likely, groups)
-	p.Epoch.Low, _ = m.seconds(best, groups)
-	p.Epoch.High, _ = m.seconds(worst, groups)
+	p.Epoch.Value, p.Limit = m.seconds(&m.at, groups)
+	p.Epoch.Low = max(0, p.Epoch.Value-m.error(best, groups, p.Epoch.Value))
+	p.Epoch.High = p.Epoch.Value + m.error(worst, groups, p.Epoch.Value)
 	return p
+}
+
+// error returns how far the cost is from the likely one if figures are at an end.
+func (m *Model) error(e end, groups []Group, value float64) float64 {
+	squares := 0.0
+	for s := range sorts {
+		seconds, _ := m.seconds(m.doubtful(e, s), groups)
+		squares += (seconds - value) * (seconds - value)
+	}
+	return math.Sqrt(squares)
 }
 
 // Seconds returns the likely seconds of an epoch in a shape.
 func (m *Model) Seconds(groups []Group) float64 {
-	s, _ := m.seconds(likely, groups)
+	s, _ := m.seconds(&m.at, groups)
 	return s
 }
 
 // Likely returns the likely seconds of an epoch in a shape, and what limits them.
 func (m *Model) Likely(groups []Group) Prediction {
-	s, limit := m.seconds(likely, groups)
+	s, limit := m.seconds(&m.at, groups)
 	return Prediction{gauge.Exactly(s), limit}
 }
 
@@ -115,8 +126,7 @@ type amounts struct{ pulled, pushed, rows, share float64 }
 // seconds returns the seconds of an epoch, and what limits them. Eq. 1 of Cruise: the slowest worker takes as long as
 // all. The mini-batches of the paper are clocks. Their number does not depend on how many splits a worker has:
 // ceil(d_i/B) of eq. 4 is the same for each.
-func (m *Model) seconds(e end, groups []Group) (float64, Limit) {
-	c := &m.at[e]
+func (m *Model) seconds(c *condition, groups []Group) (float64, Limit) {
 	all, pull, push, apply := m.servers(c, groups)
 	var slowest duration
 	for i := range groups {
@@ -151,7 +161,7 @@ func (m *Model) servers(c *condition, groups []Group) (all totals, pull, push, a
 // communication is hidden.
 func Times(f *gauge.Figures) []gauge.Times {
 	m, s := New(f), f.Shape()
-	c, groups := &m.at[likely], m.Loads(&s)
+	c, groups := &m.at, m.Loads(&s)
 	all, pull, push, apply := m.servers(c, groups)
 	times := make([]gauge.Times, len(groups))
 	for i := range groups {
@@ -317,7 +327,7 @@ func (m *Model) Moving(bytes int64, steps int, epoch gauge.Interval) gauge.Inter
 		return b / rate
 	}
 	clock := epoch.High / float64(m.f.Clocks.Epoch)
-	return gauge.Interval{Value: slowest(&m.at[likely]), High: slowest(&m.at[worst]) + n*clock}
+	return gauge.Interval{Value: slowest(&m.at), High: slowest(m.doubtful(worst, links)) + n*clock}
 }
 
 // MemoryError says that a node has too little memory for a shape.
@@ -337,7 +347,7 @@ func (m *Model) CheckMemory(groups []Group) error {
 	for i := range groups {
 		g := &groups[i]
 		n := &m.f.Nodes[g.Node]
-		a := m.amounts(&m.at[likely], g)
+		a := m.amounts(&m.at, g)
 		needed := float64(g.Held) + float64(g.Borrowed) + a.pulled*(1-a.share)
 		if n.Memory > 0 && !planted.On("memory-forgotten") && needed > float64(n.Memory) {
 			return &MemoryError{n.ID, needed, n.Memory}
@@ -354,18 +364,18 @@ type Speed struct {
 
 // Speed returns the figures of a node, by its place.
 func (m *Model) Speed(node int) Speed {
-	s := &m.at[likely].nodes[node]
+	s := &m.at.nodes[node]
 	return Speed{s.item * m.work, s.row, s.in, s.out}
 }
 
 // Traffic returns what a node with so many splits pulls, pushes and changes in a clock.
 func (m *Model) Traffic(splits int) (pulled, pushed, rows float64) {
-	a := m.amounts(&m.at[likely], &Group{Load: Load{Splits: splits}})
+	a := m.amounts(&m.at, &Group{Load: Load{Splits: splits}})
 	return a.pulled, a.pushed, a.rows
 }
 
 // Waits returns the shares of the time of pulls, pushes and applying that compute does not hide.
 func (m *Model) Waits() (pull, push, apply float64) {
-	c := &m.at[likely]
+	c := &m.at
 	return c.pullWait, c.pushWait, c.lag
 }
