@@ -11,7 +11,9 @@ import (
 // estimate is the figures of a node that were measured.
 type estimate struct {
 	item, row, others        Interval
-	works, serves, shares    bool // item, row and others were measured
+	works, serves, shares    bool     // item, row and others were measured
+	delay                    Interval // share of the time of its ready threads in which they had no processor
+	delays                   bool     // delay was measured
 	pullWait, pushWait, held Interval
 	idle                     float64 // seconds of a clock in which it waits for its commits and for others
 	waits                    bool
@@ -103,6 +105,12 @@ func (n *node) estimate(shape int) estimate {
 		return (1 - d.ownShare()) * wall, wall
 	})
 	e.others = Interval{e.others.Value, e.others.Low - resolution, e.others.High + resolution}.within(0, othersMost)
+	e.delay, e.delays = of(func(d *reading) (float64, float64) {
+		if !d.delays {
+			return 0, 0
+		}
+		return d.delayed, d.cpu + d.delayed
+	})
 	e.rows, e.applies = present(func(d *reading) (float64, float64) { return d.rows, d.clocks })
 	wait := func(p tally.Phase) Interval {
 		v, enough := present(func(d *reading) (float64, float64) { return d.spent[p], d.slots * d.clocks })
@@ -160,6 +168,27 @@ func fill(nodes []Node, of []estimate) {
 			if len(kind) > 0 {
 				*figure.to(&nodes[i]) = joined(kind)
 			}
+		}
+	}
+}
+
+// suspended sets what others take of nodes without tasks, where tasks wait for something else than processors. Threads
+// of a server are ready or idle, and others may take most of the time in which they are ready; of the time of a task
+// they would take no larger part than at workers.
+func suspended(nodes []Node, of []estimate) {
+	var parts []float64
+	for i := range of {
+		if e := &of[i]; e.works && e.shares && e.delays && e.delay.Value > resolution {
+			parts = append(parts, min(1, e.others.Value/e.delay.Value))
+		}
+	}
+	if len(parts) == 0 {
+		return
+	}
+	part := median(parts).Value
+	for i := range nodes {
+		if e := &of[i]; !e.works && e.shares && e.delays {
+			nodes[i].Others = nodes[i].Others.scaled(part)
 		}
 	}
 }

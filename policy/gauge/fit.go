@@ -30,6 +30,7 @@ func (m *Meter) Figures(f Figures) (*Figures, error) {
 	}
 	f.Nodes = append([]Node(nil), f.Nodes...)
 	fill(f.Nodes, of)
+	suspended(f.Nodes, of)
 	m.links(f.Nodes, of, f.Budget, clock.Value)
 	f.Traffic = m.traffic(of)
 	f.Clocks.Passed = max(f.Clocks.Passed, m.passed)

@@ -818,6 +818,9 @@ func TestMeterOfTasksThatSleep(t *testing.T) {
 				t.Errorf("node %d, delayed %g: %+v and %+v", i, delayed, got.Item, got.Others)
 			}
 		}
+		if got := f.Nodes[2].Others.Value; math.Abs(got-delayed) > 0.01 {
+			t.Errorf("a server, delayed %g: %g", delayed, got)
+		}
 	}
 }
 

@@ -272,8 +272,11 @@ func (w *world) report(id bellows.NodeID, midst bool) {
 		Serving: time.Duration(n.serving * 1e9), Processor: time.Duration(n.cpu * 1e9)}
 	if w.sleeps {
 		busy := n.spent[tally.Compute] + n.serving
-		r.Tally.Work.Processor = time.Duration(busy * 1e7)
+		r.Tally.Work.Processor = 1 + time.Duration(busy*1e8)
 		r.Tally.Work.Delayed = 1 + time.Duration(max(0, busy-n.cpu)*1e9)
+		if n.items == 0 { // its threads are ready all the time, and delayed as often as those of workers
+			r.Tally.Work.Processor, r.Tally.Work.Delayed = 10*r.Tally.Work.Processor, 10*r.Tally.Work.Delayed
+		}
 	}
 	if w.silent {
 		r.Tally.Work.Processor = 0
