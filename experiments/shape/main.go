@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"bellows/chart"
+	"bellows/experiments/internal/processes"
 	"bellows/experiments/internal/report"
 )
 
@@ -26,14 +27,22 @@ type plan struct {
 }
 
 func main() {
-	p := plan{files: map[string]*string{}}
+	report.Play(processes.Roles)
+	p, real := plan{files: map[string]*string{}}, processes.NewPlan()
+	inProcesses := flag.Bool("real", false, "play a job of real processes on this machine instead, behind limited links")
+	real.Flags(flag.CommandLine)
 	flag.IntVar(&p.nodes, "nodes", 32, "machines, besides that of the controller")
 	flag.IntVar(&p.splits, "splits", 128, "splits of a job")
 	flag.StringVar(&p.only, "job", "", "comma-separated `names` of jobs (default: all)")
 	for _, app := range []string{"mlr", "lda", "mf"} {
 		p.files[app] = flag.String(app, "", "comma-separated `files` of data for "+app+" (default: generated)")
 	}
-	report.Main("shape", p.run)
+	report.Main("shape", func(r *report.Run) (*report.Outcome, error) {
+		if *inProcesses {
+			return real.Run(r)
+		}
+		return p.run(r)
+	})
 }
 
 // grid is the result of one job.

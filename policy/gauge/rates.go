@@ -114,8 +114,9 @@ func (n *node) rate(e *end, to direction, shape int) {
 
 // Limits of what shows that a link was full. A flow is slowed by one of its two ends, and neither sees which. It is
 // this one if all of its flows are under way for as long as any of the job. They are also slower than other flows at
-// their other ends, or these ends have carried more in another shape. In that case both ends may seem to be full, as the
-// link of a single worker and those of its servers. Then none is, unless it is nearer than others to what it can carry.
+// their other ends, or these ends have carried more in another shape. In that case both ends may seem to be full,
+// as the link of a single worker and those of its servers. Then none is, unless it is nearer than others to what it can
+// carry.
 const (
 	longBusy   = 0.5     // of the time that the busiest link of the job is busy in a clock, at least
 	longFlows  = 0.75    // of its busy time in which its flows are under way: those of a full link share it

@@ -1,4 +1,4 @@
-package grid
+package processes
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 
 func TestShapesAreAllNumbersOfWorkers(t *testing.T) {
 	t.Parallel()
-	p := NewPlan(false)
+	p := NewPlan()
 	if list := p.shapes(); len(list) != 6 || list[0] != (Counts{1, 5, 0}) || list[5] != (Counts{0, 0, 6}) {
 		t.Errorf("%v", list)
 	}
@@ -48,7 +48,7 @@ func figures(p *Plan) *gauge.Figures {
 // TestShapeHasItsCounts deals each shape of the grid, and counts its nodes.
 func TestShapeHasItsCounts(t *testing.T) {
 	t.Parallel()
-	p := NewPlan(false)
+	p := NewPlan()
 	for _, want := range p.shapes() {
 		s := p.shape(want)
 		l := node.Layout{Splits: s.Splits}
@@ -65,7 +65,7 @@ func TestShapeHasItsCounts(t *testing.T) {
 // measured.
 func TestJudgeFindsBest(t *testing.T) {
 	t.Parallel()
-	p := NewPlan(false)
+	p := NewPlan()
 	turn := &Turn{Best: Counts{0, 0, 6}}
 	for _, c := range p.shapes() {
 		turn.Cells = append(turn.Cells, Cell{c, 30 / float64(c.Workers+c.Both)})

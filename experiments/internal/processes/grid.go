@@ -1,4 +1,4 @@
-// Package grid plays a job of real processes in every shape, with each process behind a link of a limited rate. The job
+// Package processes plays a job of real processes in every shape, with each process behind a link of a limited rate. The job
 // measures itself in each shape, and predicts all of them by that; predictions are held against what the shapes take, and
 // the shape that it chooses against the best. Then the job chooses by itself, beginning in the best shape and in the worst.
 //
@@ -6,7 +6,7 @@
 //
 // Tasks sleep, or use a processor. Sleeping ones show what the choice is worth on a machine with fewer processors than
 // the job has nodes.
-package grid
+package processes
 
 import (
 	"flag"
@@ -44,14 +44,10 @@ type Plan struct {
 	spaces netns.Spaces
 }
 
-// NewPlan returns a plan with small sizes if wanted.
-func NewPlan(quick bool) *Plan {
-	p := &Plan{Nodes: 6, Link: "100mbit", Turns: 15, Autos: 50, Job: Job{
-		Splits: 30, Partitions: 30, Rows: 2000, Clocks: 5, Item: 15 * time.Millisecond}}
-	if quick {
-		p.Nodes, p.Turns, p.Autos, p.Job.Item, p.Job.Rows = 3, 1, 1, 4*time.Millisecond, 200
-	}
-	return p
+// NewPlan returns the plan with the default sizes.
+func NewPlan() *Plan {
+	return &Plan{Nodes: 6, Link: "100mbit", Turns: 15, Autos: 50, Job: Job{
+		Splits: 30, Partitions: 30, Rows: 2000, Clocks: 5, Item: 10 * time.Millisecond}}
 }
 
 // Turn is one grid.
@@ -95,8 +91,8 @@ type Figures struct {
 	Autos []Auto          `json:"autos"`
 }
 
-// Enter gives the processes their links. The program runs again behind them, and ends when that has ended.
-func (p *Plan) Enter() (err error) {
+// enter gives the processes their links. The program runs again behind them, and ends when that has ended.
+func (p *Plan) enter() (err error) {
 	if p.Link == "" {
 		return nil
 	}
@@ -120,8 +116,14 @@ func (p *Plan) shapes() (list []Counts) {
 
 // Run plays the grids.
 func (p *Plan) Run(r *report.Run) (*report.Outcome, error) {
+	if r.Quick {
+		p.Nodes, p.Turns, p.Autos, p.Job.Item, p.Job.Rows = 3, 1, 1, 4*time.Millisecond, 200
+	}
 	if p.Nodes < 2 || p.Turns < 1 || p.Autos < 0 {
 		return nil, fmt.Errorf("%d nodes, %d turns and %d runs: there must be 2 nodes and a turn at least", p.Nodes, p.Turns, p.Autos)
+	}
+	if err := p.enter(); err != nil {
+		return nil, err
 	}
 	var f Figures
 	var over, wrong []float64

@@ -1,4 +1,4 @@
-package grid
+package processes
 
 import (
 	"context"
@@ -30,8 +30,8 @@ type Job struct {
 // width is the numbers in a row.
 const width = 64
 
-// epochsMost bounds a job that nothing ends.
-const epochsMost = 1 << 20
+// epochs is how many a job expects, and has if nothing ends it.
+const epochs = 500
 
 // make makes the job.
 func (j *Job) make() train.Job {
@@ -50,9 +50,9 @@ func (j *Job) make() train.Job {
 // each ends a clock.
 func (j *Job) each(round int, _ [][]float64, to *train.Dispatcher) bool {
 	if clocks := round + 1; clocks%j.Clocks == 0 {
-		to.ShowEpoch(train.Epoch{Number: clocks / j.Clocks, Items: int64(clocks * j.Splits)})
+		to.ShowEpoch(train.Epoch{Number: clocks / j.Clocks, Expected: epochs, Items: int64(clocks * j.Splits)})
 	}
-	return round < epochsMost
+	return round+1 < epochs*j.Clocks
 }
 
 // rounds is a driver that knows its epochs.

@@ -1,4 +1,4 @@
-package grid
+package processes
 
 import (
 	"context"
