@@ -162,7 +162,8 @@ func (m *Memory) look(nodes []gauge.Node, now *Present) {
 	t := m.find(now.Shape)
 	first := t == nil || t.Measured == nil
 	switch {
-	case m.World == nil || !slices.EqualFunc(m.World, nodes, alike) || !first && !slices.EqualFunc(m.World, nodes, within):
+	case m.World == nil || !slices.EqualFunc(m.World, nodes, sameNode),
+		!first && !slices.EqualFunc(m.World, nodes, within):
 		*m = Memory{World: slices.Clone(nodes)}
 	case first && now.Clocks >= gauge.ClocksLeast:
 		for i := range m.World {
@@ -183,8 +184,8 @@ func judge(predicted, measured gauge.Interval) string {
 	return fmt.Sprintf("the prediction of %.3g s %s: an epoch takes %.3g s", predicted.Value, text, measured.Value)
 }
 
-// alike reports whether two nodes are the same one, and can run the same.
-func alike(a, b gauge.Node) bool { return a.ID == b.ID && a.Slots == b.Slots && a.Lanes == b.Lanes }
+// sameNode reports whether two nodes are the same one, and can run the same.
+func sameNode(a, b gauge.Node) bool { return a.ID == b.ID && a.Slots == b.Slots && a.Lanes == b.Lanes }
 
 // within reports whether the figures of a node may still be the same.
 func within(then, now gauge.Node) bool {

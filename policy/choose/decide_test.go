@@ -176,9 +176,9 @@ func TestStepTriesEachShapeOnce(t *testing.T) {
 	}
 }
 
-// TestStepTriesEachShapeOnceByItsOwnFigures: figures that depend on the shape make no other world, so that a job does
+// TestStepIgnoresFiguresOfShapes: figures that depend on the shape make no other world, so that a job does
 // not change forth and back between two shapes with wrong predictions.
-func TestStepTriesEachShapeOnceByItsOwnFigures(t *testing.T) {
+func TestStepIgnoresFiguresOfShapes(t *testing.T) {
 	t.Parallel()
 	var m Memory
 	at, changes := 0, 0
