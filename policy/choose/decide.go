@@ -157,7 +157,7 @@ func (m *Memory) trial(shape string) *Trial {
 
 // look forgets all trials if the world is another one. Figures depend on the shape a little: a node without tasks shows
 // less of its processor. So the first ones that are measured in a shape widen what the world is known by, and a change
-// of shape alone never makes it another one (TestStepTriesEachShapeOnceByItsOwnFigures).
+// of shape alone never makes it another one (TestStepIgnoresFiguresOfShapes).
 func (m *Memory) look(nodes []gauge.Node, now *Present) {
 	t := m.find(now.Shape)
 	first := t == nil || t.Measured == nil
