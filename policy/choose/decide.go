@@ -157,13 +157,13 @@ func (m *Memory) trial(shape string) *Trial {
 
 // look forgets all trials if the world is another one. Figures depend on the shape a little: a node without tasks shows
 // less of its processor. So the first ones that are measured in a shape widen what the world is known by, and a change
-// of shape alone never makes it another one (TestStepIgnoresFiguresOfShapes).
+// of shape alone never makes it another one (TestShapesOwnFiguresMakeNoOtherWorld).
 func (m *Memory) look(nodes []gauge.Node, now *Present) {
 	t := m.find(now.Shape)
 	first := t == nil || t.Measured == nil
 	switch {
 	case m.World == nil || !slices.EqualFunc(m.World, nodes, sameNode),
-		!first && !slices.EqualFunc(m.World, nodes, within):
+		!first && !slices.EqualFunc(m.World, nodes, sameFigures):
 		*m = Memory{World: slices.Clone(nodes)}
 	case first && now.Clocks >= gauge.ClocksLeast:
 		for i := range m.World {
@@ -187,8 +187,8 @@ func judge(predicted, measured gauge.Interval) string {
 // sameNode reports whether two nodes are the same one, and can run the same.
 func sameNode(a, b gauge.Node) bool { return a.ID == b.ID && a.Slots == b.Slots && a.Lanes == b.Lanes }
 
-// within reports whether the figures of a node may still be the same.
-func within(then, now gauge.Node) bool {
+// sameFigures reports whether the figures of a node may still be the same.
+func sameFigures(then, now gauge.Node) bool {
 	for _, figure := range figuresOf {
 		if v, w := figure(&then), figure(&now); v.Low > w.High || w.Low > v.High {
 			return false

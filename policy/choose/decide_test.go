@@ -176,9 +176,9 @@ func TestStepTriesEachShapeOnce(t *testing.T) {
 	}
 }
 
-// TestStepIgnoresFiguresOfShapes: figures that depend on the shape make no other world, so that a job does
+// TestShapesOwnFiguresMakeNoOtherWorld: figures that depend on the shape make no other world, so that a job does
 // not change forth and back between two shapes with wrong predictions.
-func TestStepIgnoresFiguresOfShapes(t *testing.T) {
+func TestShapesOwnFiguresMakeNoOtherWorld(t *testing.T) {
 	t.Parallel()
 	var m Memory
 	at, changes := 0, 0

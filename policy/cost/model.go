@@ -31,7 +31,7 @@ const (
 // sort is figures that are wrong together.
 type sort int
 
-// The sorts of figures. Those of a fit (gauge.Meter) are of two sorts: a wait that is not hidden is no latency.
+// The sorts of figures. A fit (gauge.Meter) finds those of two sorts: a wait that is not hidden is no latency.
 const (
 	processors sort = iota
 	links

@@ -1,4 +1,4 @@
-// Package processes plays a job of real processes in every shape, with each on a link of a limited rate. The job
+// Package processes plays a job of real processes in every shape, each with a link of a limited rate. The job
 // measures itself in each shape, and predicts all of them by that; predictions are held against what the shapes take, and
 // the shape that it chooses against the best. Then the job chooses by itself, beginning in the best shape and in the worst.
 //
@@ -91,7 +91,7 @@ type Figures struct {
 	Autos []Auto          `json:"autos"`
 }
 
-// enter gives the processes their links. It runs the program again with them, and ends with it.
+// enter gives the processes their links. The program runs again in the namespace of the first, and then ends.
 func (p *Plan) enter() (err error) {
 	if p.Link == "" {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"bellows/train"
 )
 
-// Job is a job. Each task reads all rows, takes its time, and changes all rows.
+// Job is a job with tasks that read all rows, take their time, and change all rows.
 type Job struct {
 	Splits     int           `json:"splits"`
 	Partitions int           `json:"partitions"`
@@ -102,7 +102,7 @@ func threadTime() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// serve runs a part of a job. Its first argument is the Job.
+// serve runs a part of a job. The first argument is the Job.
 func serve(args []string) error {
 	var j Job
 	if err := json.Unmarshal([]byte(strings.Join(args, " ")), &j); err != nil {
