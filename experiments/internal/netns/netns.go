@@ -1,8 +1,8 @@
 // Package netns gives each node of a job on this machine a network namespace, with a link of a limited rate: a token
 // bucket of the system limits what the node sends, and one what it is sent.
 //
-// The caller's duty: Enter at the start of the program, and start the process of a node with the words of Command
-// before its own, at Address.
+// The caller's duty: Enter at the start of the program, and put Command before the command line of a node
+// process, which listens at Address.
 //
 // Only root can make namespaces, with ip and tc of iproute2. The package refuses to reach other machines.
 package netns
@@ -81,7 +81,7 @@ func (s Spaces) steps(node int, rate string) []string {
 // Address returns the address of a node.
 func (s Spaces) Address(node int) string { return fmt.Sprintf("10.90.0.%d", node+1) }
 
-// Command returns the words that start a process in the namespace of a node.
+// Command returns the beginning of a command line that runs in the namespace of a node.
 func (s Spaces) Command(node int) []string { return []string{"ip", "netns", "exec", s[node]} }
 
 // run runs a command, with its output in its error.

@@ -1,6 +1,6 @@
 // Package processes plays a job of real processes in every shape, each with a link of a limited rate. The job
 // measures itself in each shape, and predicts all of them by that; predictions are held against what the shapes take, and
-// the shape that it chooses against the best. Then the job chooses by itself, beginning in the best shape and in the worst.
+// the shape that it chooses against the best one. Then the job begins in the best shape and in the worst, and chooses.
 //
 // The caller's duties: give Roles to report.Play, since processes run the same program; Run a Plan.
 //
