@@ -80,7 +80,8 @@ func (f *frame) spots(b *strings.Builder, spots []Spot) {
 			}
 		}
 		drawn = append(drawn, at)
-		fmt.Fprintf(b, `<circle class="spot" cx="%.1f" cy="%.1f" r="6"/><text class="spotted" x="%.1f" y="%.1f" text-anchor="middle">%s</text>`+"\n",
-			x, y, (at.left+at.right)/2, at.y, html.EscapeString(s.Name))
+		fmt.Fprintf(b, `<circle class="spot" cx="%.1f" cy="%.1f" r="6"/>`, x, y)
+		fmt.Fprintf(b, `<text class="spotted" x="%.1f" y="%.1f" text-anchor="middle">%s</text>`+"\n",
+			(at.left+at.right)/2, at.y, html.EscapeString(s.Name))
 	}
 }

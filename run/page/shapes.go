@@ -39,18 +39,20 @@ func (r *Run) shapes(v *view) {
 		spot(&now, at.Epoch.Value, "present")
 		spot(&best.Shape, best.Epoch.Value, "chosen")
 	}
-	says := "seconds of an epoch; apart: all other nodes are servers; both: each node is worker and server; the bands are intervals"
+	says := "seconds of an epoch; apart: all other nodes are servers; both: each node is worker and server; " +
+		"the bands are intervals"
 	if cut {
 		says += ", cut at the top"
 	}
 	f := drawn("Predicted time by number of workers", says, c.SVG)
-	f.Note = fmt.Sprintf("The %s limits the present shape, %s: ", at.Limit, numbers(&now))
+	f.Note = fmt.Sprintf("The present shape, %s, is limited by the %s: ", numbers(&now), at.Limit)
 	switch won := at.Epoch.Value - best.Epoch.Value; {
 	case same || won <= 0:
 		f.Note += "no other is expected to be faster"
 	default:
-		f.Note += fmt.Sprintf("the chosen one, %s, would take %s s instead of %s s, %.0f %% less", numbers(&best.Shape),
-			figures.Duration(best.Epoch.Value), figures.Duration(at.Epoch.Value), 100*won/at.Epoch.Value)
+		const less = "with the chosen one, %s, an epoch would take %s s instead of %s s, %.0f %% less"
+		f.Note += fmt.Sprintf(less, numbers(&best.Shape), figures.Duration(best.Epoch.Value),
+			figures.Duration(at.Epoch.Value), 100*won/at.Epoch.Value)
 	}
 	if f.Command = r.Explain; f.Command != "" {
 		f.Note += "; for more, run"
@@ -116,6 +118,9 @@ func roles(workers, servers, both int) string {
 
 // tried lists the shapes of a job that chooses them, and whether their predictions came true.
 func (r *Run) tried(v *view) {
+	if len(r.Trials) < 2 { // it kept the shape in which it began
+		return
+	}
 	for i := range r.Trials {
 		t := &r.Trials[i]
 		shares, err := choose.ParseName(t.Shape)

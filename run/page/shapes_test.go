@@ -26,7 +26,8 @@ func gauged(t *testing.T, unbounded bool) string {
 		n := &f.Nodes[i]
 		n.Item = gauge.Interval{Value: 1e-5, Low: 0.9e-5, High: 1.2e-5}
 		if unbounded {
-			n.In, n.Out = gauge.Interval{Value: 1e8, Low: 1, High: math.Inf(1)}, gauge.Interval{Value: 1e8, Low: 1, High: math.Inf(1)}
+			n.In = gauge.Interval{Value: 1e8, Low: 1, High: math.Inf(1)}
+			n.Out = n.In
 		}
 	}
 	text, err := json.Marshal(f)
@@ -59,12 +60,14 @@ func TestThePageHasPredictedTimes(t *testing.T) {
 		_, text, there := strings.Cut(b.String(), picture)
 		text, _, _ = strings.Cut(text, "</figure>")
 		for _, want := range []string{"present", "chosen", "apart 0", "both 0", `class="band c0"`, `class="band c1"`,
-			"limits the present shape, 2 workers and 3 servers: the chosen one, ", " less; for more, run <code>bellows plan shape --job &#39;a &lt;b&gt;&#39;</code>"} {
+			"The present shape, 2 workers and 3 servers, is limited by the processor of node-0: with the chosen one, ",
+			" less; for more, run <code>bellows plan shape --job &#39;a &lt;b&gt;&#39;</code>"} {
 			if !there || !strings.Contains(text, want) {
 				t.Errorf("unbounded %v: no %q in\n%s", unbounded, want, text)
 			}
 		}
-		if strings.Contains(text, "cut at the top") != unbounded || strings.Contains(text, "Inf") || strings.Contains(text, "NaN") {
+		odd := strings.Contains(text, "Inf") || strings.Contains(text, "NaN")
+		if strings.Contains(text, "cut at the top") != unbounded || odd {
 			t.Errorf("unbounded %v: the bands are\n%s", unbounded, text)
 		}
 		for _, m := range ticks.FindAllStringSubmatch(text, -1) {
@@ -80,12 +83,15 @@ func TestThePageHasPredictedTimes(t *testing.T) {
 	}
 	dir := gauged(t, false)
 	put(t, dir, "figures.json", `{"items":1,"<odd>":2}`)
-	if _, text := written(t, dir); strings.Contains(text, picture) || !strings.Contains(text, "figures could not be read") || strings.Contains(text, "<odd>") {
-		t.Error("damaged figures are not named")
+	_, text := written(t, dir)
+	named := strings.Contains(text, "figures could not be read")
+	if strings.Contains(text, picture) || strings.Contains(text, "<odd>") || !named {
+		t.Errorf("damaged figures are not named in\n%s", text)
 	}
 }
 
-// TestThePageHasShapesThatWereTried wants the shapes of the last event that remembers them, and whether the predictions came true.
+// TestThePageHasShapesThatWereTried wants the shapes of the last event that remembers them, and whether the predictions
+// came true.
 func TestThePageHasShapesThatWereTried(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, record, 3)
@@ -96,6 +102,9 @@ func TestThePageHasShapesThatWereTried(t *testing.T) {
 	seconds := func(v float64) *gauge.Interval { return &gauge.Interval{Value: v, Low: v / 2, High: 2 * v} }
 	first := choose.Trial{Shape: "node-1:2+0 node-2:0+4", Measured: seconds(4)}
 	tell(first)
+	if _, text := written(t, dir); strings.Contains(text, "Shapes that the job had") {
+		t.Error("a job that kept its shape has a table")
+	}
 	tell(first, choose.Trial{Shape: "node-1:1+4 node-2:1+0", Predicted: seconds(2), Measured: seconds(3)},
 		choose.Trial{Shape: "node-1:2+4", Predicted: seconds(1), Measured: seconds(9)},
 		choose.Trial{Shape: "node-2:2+4", Predicted: seconds(1)}, choose.Trial{Shape: "<odd>"})

@@ -30,7 +30,7 @@ func (c *Tool) reportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report RUN",
 		Short: "Write an HTML page about a run: curves, time, settings, audit",
-		Annotations: line.Details("The page shows the curves of a run, where its time went, its input, settings, audit and model, and the next commands. " +
+		Annotations: line.Details("The page shows the curves of a run, where its time went, predicted times of other shapes, its input, settings, audit and model, and the next commands. " +
 			"It is a single file without links to other files. RUN is a run folder; the run may be unfinished."),
 		Example: "report " + one + "\nreport " + one + " --out page.html",
 		Args:    line.Exactly("RUN"),
