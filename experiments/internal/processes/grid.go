@@ -78,7 +78,8 @@ type Start struct {
 type Auto struct {
 	From    Counts   `json:"from"`
 	End     Counts   `json:"end"`
-	Over    float64  `json:"over_best"` // seconds of the shape in the end over those of the best
+	Seconds float64  `json:"seconds"`   // of an epoch in the end
+	Over    float64  `json:"over_best"` // as a multiple of the best of the grid
 	Changes int      `json:"changes"`
 	Decided []string `json:"decided"`
 }
@@ -142,14 +143,13 @@ func (p *Plan) Run(r *report.Run) (*report.Outcome, error) {
 	last := &f.Turns[len(f.Turns)-1]
 	for range p.Autos {
 		for _, from := range []Counts{last.Best, last.Worst} {
-			a := Auto{From: from}
-			var err error
-			if a.End, a.Decided, err = p.auto(p.shape(from)); err != nil {
+			a, err := p.auto(from)
+			if err != nil {
 				return nil, fmt.Errorf("from %v: %w", from, err)
 			}
-			a.Changes, a.Over = changesOf(a.Decided), last.seconds(a.End)/last.seconds(last.Best)
+			a.Over = a.Seconds / last.seconds(last.Best)
 			r.Say("from %v: ends at %v, %.3f of the best, after %d changes: %q", from, a.End, a.Over, a.Changes, a.Decided)
-			f.Autos = append(f.Autos, a)
+			f.Autos = append(f.Autos, *a)
 		}
 	}
 	return &report.Outcome{Figures: f, Pictures: []report.Picture{{Lines: last.draw()}}}, nil

@@ -216,7 +216,7 @@ func (p *Plan) measure(s *shape.Shape) (m measured, err error) {
 			return err
 		}
 		var err error
-		if m.seconds, err = r.seconds(ctx, max(1, (gauge.ClocksLeast+4)/p.Job.Clocks)); err != nil {
+		if m.seconds, err = r.seconds(ctx, p.epochs()); err != nil {
 			return err
 		}
 		for {
@@ -236,12 +236,13 @@ func (p *Plan) measure(s *shape.Shape) (m measured, err error) {
 	return m, err
 }
 
-// auto lets the job choose its shape, beginning in one, and returns the one that it ends in, with what it has decided.
-func (p *Plan) auto(from *shape.Shape) (end Counts, decided []string, err error) {
+// auto lets the job choose its shape, beginning in one.
+func (p *Plan) auto(from Counts) (*Auto, error) {
+	a := &Auto{From: from}
 	advice := &elastic.Advice{Acts: true}
 	advice.Ask = choose.Ask{Apart: p.Apart}
-	err = p.play(advice, func(ctx context.Context, r *run) error {
-		if err := r.take(ctx, from); err != nil {
+	return a, p.play(advice, func(ctx context.Context, r *run) (err error) {
+		if err := r.take(ctx, p.shape(from)); err != nil {
 			return err
 		}
 		r.mu.Lock()
@@ -256,7 +257,7 @@ func (p *Plan) auto(from *shape.Shape) (end Counts, decided []string, err error)
 			if err != nil {
 				return err
 			}
-			end = countsOf(&l)
+			a.End = countsOf(&l)
 			if name := fmt.Sprint(l.Splits, l.Partitions); name == last {
 				quiet++
 			} else {
@@ -264,9 +265,13 @@ func (p *Plan) auto(from *shape.Shape) (end Counts, decided []string, err error)
 			}
 		}
 		r.mu.Lock()
-		decided = r.changes
+		a.Decided = r.changes
 		r.mu.Unlock()
-		return nil
+		a.Changes = changesOf(a.Decided)
+		a.Seconds, err = r.seconds(ctx, p.epochs())
+		return err
 	})
-	return end, decided, err
 }
+
+// epochs returns how many epochs are measured in a shape.
+func (p *Plan) epochs() int { return max(1, (gauge.ClocksLeast+4)/p.Job.Clocks) }
