@@ -13,6 +13,7 @@ import (
 	"bellows/app/mf"
 	"bellows/app/mlr"
 	"bellows/sim/lab"
+	"bellows/sim/lab/script"
 )
 
 // growing returns a cluster of so many machines, some without a node at first, and the arrival of their nodes at a
@@ -74,6 +75,29 @@ func TestGrowingKeepsTheModelsBits(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestNewcomersServeToTheEnd lets the only server leave after other nodes have come. They have the model at the job's end.
+func TestNewcomersServeToTheEnd(t *testing.T) {
+	t.Parallel()
+	bsp := 0
+	play := func(growth []lab.Arrival, site lab.Site, events ...script.Event) *lab.Result {
+		cfg := lab.Config{Job: made(t, mlr.New(), 20, &bsp, map[string]string{"splits": "12", "clocks": "2"}).Job, Seed: 1,
+			Costs: lab.Costs{Item: 50_000}, Site: site, Growth: growth, Script: events}
+		cfg.Job.Tables[0].Bounds, cfg.Job.Tables[0].Partitions = nil, 8
+		site.Nodes[1].Lanes, site.Nodes[2].Slots = 0, 0
+		return run(t, cfg)
+	}
+	machine := lab.Machine{Cores: 1, Up: 1e7, Down: 1e7}
+	want := play(nil, lab.Cluster(2, 2, machine))
+	site, list := growing(2, 4, machine, want.Time/4, 0)
+	for i := range list {
+		list[i].Node.Lanes = 1
+	}
+	r := play(list, site, script.Event{At: want.Time / 2, Kind: script.Leave, Node: 2})
+	if e := r.Script[0]; !sameBits(r.Tables, want.Tables) || e.Done == 0 || e.Err != "" || r.Time > want.Time {
+		t.Errorf("%+v; the job takes %v, without more nodes %v", e, r.Time, want.Time)
 	}
 }
 

@@ -462,8 +462,8 @@ func (n *node) departs() {
 // it has.
 func (n *node) close() bool {
 	switch {
-	case n.closed, n.runner != nil && !n.finished():
-		return false
+	case n.closed, n.lead == nil && n.shell == nil, n.runner != nil && !n.finished():
+		return false // it is closed, has not joined yet, or still works
 	case n.runner != nil:
 		n.slots.Close()
 		if n.alive > 0 {
