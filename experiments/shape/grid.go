@@ -178,7 +178,7 @@ func (p *plan) play(j *job, c counts) (float64, error) {
 
 // shapes returns those of the grid: every number of workers with all others as servers, then all nodes do both.
 func (p *plan) shapes(quick bool) (list []counts) {
-	each := 1
+	each := p.step
 	if quick {
 		each = max(1, p.nodes/4)
 	}
@@ -267,4 +267,21 @@ func (p *plan) choose(j *job, f *gauge.Figures, ask choose.Ask, now, best float6
 	seconds, _, err := m.begin(&found.Shape)
 	c := counts{found.Workers, found.Servers, found.Both}
 	return choice{c, found.Epoch.Value, seconds, best / seconds, 1 - seconds/now, 1 - best/now}, err
+}
+
+// countsOf returns the numbers of nodes of a shape.
+func countsOf(s *shape.Shape) (c counts) {
+	for _, n := range s.Nodes {
+		works := slices.Contains(s.Splits, n.ID)
+		serves := slices.ContainsFunc(s.Partitions, func(p shape.Place) bool { return p.Node == n.ID })
+		switch {
+		case works && serves:
+			c.Both++
+		case works:
+			c.Workers++
+		case serves:
+			c.Servers++
+		}
+	}
+	return c
 }

@@ -1,7 +1,7 @@
-// Command shape repeats the measurements of Cruise (Tables I and III, Figure 6) in the laboratory: jobs on 32
+// Command shape repeats the measurements of Cruise (Tables I and III, Figures 6 to 8) in the laboratory: jobs on 32
 // machines train in every number of workers and servers. Each job measures itself in a few of these shapes, and predicts
 // all of them by that. The predictions are held against what the shapes really take, and the shape that the job
-// chooses against the best of all.
+// chooses against the best of all. Other parts are jobs that get nodes while they run, and machines of two kinds.
 //
 // Protocol, mathematics, meter and choice are the real ones; machines and links are virtual. The jobs are small, so that
 // a grid takes minutes. Links and the costs of items and of row updates are such that workers, links or servers limit in
@@ -22,7 +22,8 @@ import (
 // plan is what is run.
 type plan struct {
 	nodes, splits int
-	only          string
+	step          int // of the grid, in workers
+	only, parts   string
 	files         map[string]*string // of data, by application
 }
 
@@ -34,6 +35,8 @@ func main() {
 	flag.IntVar(&p.nodes, "nodes", 32, "machines, besides that of the controller")
 	flag.IntVar(&p.splits, "splits", 128, "splits of a job")
 	flag.StringVar(&p.only, "job", "", "comma-separated `names` of jobs (default: all)")
+	flag.IntVar(&p.step, "step", 1, "workers from one shape of the grid to the next")
+	flag.StringVar(&p.parts, "part", "grid,grow,unlike", "comma-separated `parts` of the experiment")
 	for _, app := range []string{"mlr", "lda", "mf"} {
 		p.files[app] = flag.String(app, "", "comma-separated `files` of data for "+app+" (default: generated)")
 	}
@@ -111,23 +114,23 @@ type wrong struct {
 type figures struct {
 	Grids []grid  `json:"grids"`
 	Wrong []wrong `json:"wrong_shapes"` // Table I
+	// Grown are jobs that get nodes while they run, and Unlike those on machines of two kinds.
+	Grown  []growth `json:"grown"`
+	Unlike []unlike `json:"unlike"`
 }
 
 func (p *plan) run(r *report.Run) (*report.Outcome, error) {
 	jobs := p.jobs(r.Quick)
-	if len(jobs) == 0 || p.nodes < 4 || p.splits < p.nodes {
+	if len(jobs) == 0 || p.nodes < 4 || p.step < 1 || p.splits < p.nodes {
 		return nil, fmt.Errorf("job %q with %d splits on %d nodes: there must be 4 nodes at least, no fewer splits, and one of the jobs %s",
 			p.only, p.splits, p.nodes, strings.Join(names, ", "))
 	}
 	var all figures
 	o := &report.Outcome{}
 	for i := range jobs {
-		g, picture, err := p.study(r, &jobs[i])
-		if err != nil {
+		if err := p.each(r, &jobs[i], &all, o); err != nil {
 			return nil, fmt.Errorf("%s: %w", jobs[i].name, err)
 		}
-		all.Grids = append(all.Grids, *g)
-		o.Pictures = append(o.Pictures, report.Picture{Name: jobs[i].name, Lines: picture})
 	}
 	all.Wrong = wrongShapes(all.Grids)
 	for _, w := range all.Wrong {
@@ -136,6 +139,43 @@ func (p *plan) run(r *report.Run) (*report.Outcome, error) {
 	o.Figures = all
 	return o, nil
 }
+
+// each plays all parts of the experiment with one job.
+func (p *plan) each(r *report.Run, j *job, all *figures, o *report.Outcome) error {
+	parts := strings.Split(p.parts, ",")
+	if slices.Contains(parts, "grid") {
+		g, picture, err := p.study(r, j)
+		if err != nil {
+			return err
+		}
+		all.Grids = append(all.Grids, *g)
+		o.Pictures = append(o.Pictures, report.Picture{Name: j.name, Lines: picture})
+	}
+	if slices.Contains(parts, "grow") {
+		for _, apart := range []bool{true, false} {
+			g, err := p.grow(r, j, apart)
+			if err != nil {
+				return fmt.Errorf("nodes that come: %w", err)
+			}
+			all.Grown = append(all.Grown, *g)
+		}
+	}
+	if slices.Contains(parts, "unlike") {
+		plays := playsMost
+		if r.Quick {
+			plays = 6
+		}
+		u, err := p.compare(r, j, plays)
+		if err != nil {
+			return fmt.Errorf("machines of two kinds: %w", err)
+		}
+		all.Unlike = append(all.Unlike, *u)
+	}
+	return nil
+}
+
+// playsMost bounds the search on machines of two kinds.
+const playsMost = 48
 
 // wrongShapes returns what the best shape of each job costs the others.
 func wrongShapes(grids []grid) (list []wrong) {
