@@ -43,7 +43,8 @@ type unlike struct {
 	Expected   float64 `json:"expected"` // by the job, of its choice
 }
 
-// faster is how many times faster the processors and links of one in eight machines are. even and twice are shares.
+// faster is how many times the cores of others, and the rates of their links, one in eight machines has. even and twice
+// are shares.
 const (
 	faster     = 2
 	fasterPart = 8
@@ -81,11 +82,10 @@ func (p *plan) mix(j *job, clocks int) (*made, error) {
 	if err != nil {
 		return nil, err
 	}
-	machines := m.Site.Machines[1+p.slower():]
-	for i := range machines {
-		machines[i].Speed = faster
-		machines[i].Up *= faster
-		machines[i].Down *= faster
+	for i := 1 + p.slower(); i <= p.nodes; i++ {
+		m.Site.Nodes[i].Slots, m.Site.Nodes[i].Lanes = faster, faster
+		at := &m.Site.Machines[i]
+		at.Cores, at.Up, at.Down = faster, at.Up*faster, at.Down*faster
 	}
 	return m, nil
 }
