@@ -20,7 +20,7 @@ type outflow struct {
 	waiting atomic.Int64 // nanoseconds of writes that may wait
 
 	mu   sync.Mutex
-	conn transport.SendMeter // nil: there is none, or it does not know
+	conn transport.SendMeter // nil: none, or one that does not measure
 	past tally.Link          // of connections that have ended
 	from tally.Link          // frames and waiting that past has
 }

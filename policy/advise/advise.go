@@ -126,13 +126,15 @@ func (v *view) candidate(s *shape.Shape, epoch gauge.Interval) choose.Candidate 
 		sizes.Splits = append(sizes.Splits, v.f.Splits[i].Moved)
 	}
 	bytes, steps := int64(0), 0
-	for _, step := range plan.Between(*v.now, shape.Decision{Shape: *s}, v.f.Job(), sizes).Steps {
+	way := plan.Between(*v.now, shape.Decision{Shape: *s}, v.f.Job(), sizes)
+	for _, step := range way.Steps {
 		bytes += step.Bytes
 		if step.Kind == plan.Move {
 			steps++
 		}
 	}
-	return choose.Candidate{Shape: choose.Name(s), Epoch: epoch, Moving: v.model.Moving(bytes, steps, v.epoch)}
+	moving := v.model.Moving(bytes, steps, way.Rounds(plan.Limits{}), v.epoch)
+	return choose.Candidate{Shape: choose.Name(s), Epoch: epoch, Moving: moving}
 }
 
 // errOther says that a shape of the memory cannot be made anew.

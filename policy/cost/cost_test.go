@@ -189,6 +189,26 @@ func TestPredictUnknownLink(t *testing.T) {
 	}
 }
 
+// TestMovingBeforeAnythingMoved: bytes take the slowest link, and each round of steps at most a clock. Later, moves
+// cost what they have cost.
+func TestMovingBeforeAnythingMoved(t *testing.T) {
+	t.Parallel()
+	f := gaugetest.Uniform(gaugetest.Size{Nodes: 4, Splits: 8, Partitions: 8})
+	f.Nodes[2].In = gauge.Exactly(1e6)
+	epoch := gauge.Interval{Value: 2, Low: 1, High: 3}
+	clock := epoch.High / float64(f.Clocks.Epoch)
+	if v := New(f).Moving(1e6, 30, 4, epoch); !near(v.Value, 1) || v.Low != 0 || !near(v.High, 1+4*clock) {
+		t.Errorf("%+v", v)
+	}
+	f.Moved = &gauge.Moved{Byte: gauge.Exactly(1e-6), Step: gauge.Exactly(0.1)}
+	if v := New(f).Moving(1e6, 30, 4, epoch); !near(v.Value, 4) || !near(v.High, 4) {
+		t.Errorf("%+v", v)
+	}
+	if v := New(f).Moving(0, 0, 0, epoch); v != (gauge.Interval{}) {
+		t.Errorf("no steps cost %+v", v)
+	}
+}
+
 // TestCheckMemoryNamesNode: partitions, splits and pulled rows need memory.
 func TestCheckMemoryNamesNode(t *testing.T) {
 	t.Parallel()

@@ -306,8 +306,8 @@ func (m *Model) budgeted(l Limit) Limit {
 }
 
 // Moving returns the seconds that a job loses by a change, from what changes have cost it so far. If nothing has moved,
-// the bytes take the slowest link, and at worst each step takes a clock.
-func (m *Model) Moving(bytes int64, steps int, epoch gauge.Interval) gauge.Interval {
+// the bytes take the slowest link, and at worst each round of steps takes a clock.
+func (m *Model) Moving(bytes int64, steps, rounds int, epoch gauge.Interval) gauge.Interval {
 	if steps == 0 {
 		return gauge.Interval{}
 	}
@@ -327,7 +327,7 @@ func (m *Model) Moving(bytes int64, steps int, epoch gauge.Interval) gauge.Inter
 		return b / rate
 	}
 	clock := epoch.High / float64(m.f.Clocks.Epoch)
-	return gauge.Interval{Value: slowest(&m.at), High: slowest(m.doubtful(worst, links)) + n*clock}
+	return gauge.Interval{Value: slowest(&m.at), High: slowest(m.doubtful(worst, links)) + float64(rounds)*clock}
 }
 
 // MemoryError says that a node has too little memory for a shape.

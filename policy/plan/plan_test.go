@@ -92,6 +92,26 @@ func TestLeavingNodeMovesMoreAtOnce(t *testing.T) {
 	}
 }
 
+// TestRoundsOfPlan: a node has two moves with bytes at once, by default, and what waits for a step begins in a later
+// round.
+func TestRoundsOfPlan(t *testing.T) {
+	now := shape.Shape{Nodes: []shape.Node{{ID: 0, Slots: 1, Lanes: 1}, {ID: 1, Slots: 1}}, Splits: []bellows.NodeID{0}}
+	want := shape.Decision{Shape: shape.Shape{Nodes: []shape.Node{{ID: 0, Slots: 1}, {ID: 1, Slots: 1, Lanes: 1}}, Splits: now.Splits}}
+	for range 5 {
+		now.Partitions, want.Partitions = append(now.Partitions, shape.Place{}), append(want.Partitions, shape.Place{Node: 1})
+	}
+	job, sizes := shape.Job{Tables: []int{5}}, plan.Sizes{Partitions: []int64{1, 1, 1, 1, 1}}
+	p := plan.Between(now, want, job, sizes) // one switch before the moves, and one after
+	for of, rounds := range map[int]int{0: 1 + 3 + 1, 1: 1 + 5 + 1, 5: 1 + 1 + 1} {
+		if n := p.Rounds(plan.Limits{OfNode: of}); n != rounds {
+			t.Errorf("with %d moves of a node at once: %d rounds, want %d", of, n, rounds)
+		}
+	}
+	if n := (plan.Plan{}).Rounds(plan.Limits{}); n != 0 {
+		t.Errorf("no steps take %d rounds", n)
+	}
+}
+
 // TestAnyOrderLeavesAShape carries plans out in every order that a run allows, and checks the shape after each step.
 func TestAnyOrderLeavesAShape(t *testing.T) {
 	kinds := map[plan.Kind]int{}

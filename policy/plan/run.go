@@ -71,6 +71,18 @@ func NewRun(p Plan, limits Limits) *Run {
 	return r
 }
 
+// Rounds returns in how many rounds a plan is carried out, if all steps of a round end together.
+func (p Plan) Rounds(limits Limits) (n int) {
+	r := NewRun(p, limits)
+	for list := r.Begin(); len(list) > 0; list = r.Begin() {
+		for _, i := range list {
+			r.Done(i)
+		}
+		n++
+	}
+	return n
+}
+
 // Begin returns what begins now, by places in the plan. The caller does these, and says when each is done
 // or has failed.
 func (r *Run) Begin() (list []int) { return r.BeginIf(func(*Step) bool { return true }) }

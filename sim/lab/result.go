@@ -34,7 +34,7 @@ type Result struct {
 	Cuts      []Taken         // in order
 	Lives     int             // how often the job began or was rolled back
 	Figures   *gauge.Figures  // that the job has measured; nil: none
-	Missing   error           // why there are no figures
+	Missing   error           // why Figures is nil
 	Advised   []Advised       // what the job has decided about its shape, in order
 }
 

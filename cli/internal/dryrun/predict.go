@@ -178,7 +178,7 @@ func explain(f *gauge.Figures, best *choose.Choice, atOnce int) (*predicted, err
 			out.Moves.Partitions++
 		}
 	}
-	out.Moves.Seconds = m.Moving(way.Bytes, len(way.Steps), at.Epoch)
+	out.Moves.Seconds = m.Moving(way.Bytes, len(way.Steps), way.Rounds, at.Epoch)
 	var memory choose.Memory
 	present := choose.Present{Shape: choose.Name(&now), Measured: at.Epoch, Clocks: f.Clocks.Measured}
 	candidate := choose.Candidate{Shape: choose.Name(&best.Shape), Epoch: best.Epoch, Moving: out.Moves.Seconds}

@@ -15,9 +15,9 @@ type best struct{ workers, row int }
 // fits reports whether all machines together may have room for all partitions while they run all splits, or, with
 // least, whether this takes no more partitions than there are.
 //
-// The largest sum of partitions is at most the value at any price of a split, and at any toll on what workers pull in
-// all, which is at most the end of its range. This is a convex function of both. The least value at some toll is at
-// least where two tangents meet.
+// The largest sum of partitions is at most the value at any price of a split and any toll on what all workers pull.
+// That total is at most the end of its range. The value is a convex function of both. The least value at some toll is
+// at least where two tangents meet.
 func (b *Bounder) fits(x *box, least bool) bool {
 	want := b.parts * (1 - 1e-7)
 	if b.least = least; least {

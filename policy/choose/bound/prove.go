@@ -173,7 +173,7 @@ func (b *Bounder) count() (n int) {
 	return n
 }
 
-// partial returns a class of which other numbers of machines work at the two prices, and a number between them.
+// partial returns a class that has other numbers of workers at the two prices, and a number between both.
 func (b *Bounder) partial(x *box) (class, workers int) {
 	class, widest := -1, 0
 	for i := range b.classes {

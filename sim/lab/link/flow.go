@@ -21,7 +21,7 @@ func (f *Flow) Post(now int64, bytes int) {
 	f.out += bytes
 }
 
-// Arrive notes that bytes have arrived, of which the sender learns one latency later.
+// Arrive notes that bytes have arrived. The sender learns it one latency later.
 func (f *Flow) Arrive(now int64, bytes int, latency int64) {
 	f.bytes += int64(bytes)
 	f.drop(now+latency, bytes)
