@@ -36,14 +36,20 @@ type flushes struct {
 	Parts[account.PartAt]
 	client *client.Client
 	node   *nodestate.Node
+	route  bellows.RouteVersion                     // the last that came
+	until  map[bellows.FlushID]bellows.RouteVersion // the routes of refusals: a flush waits for the newest
 }
+
+// waitsForRoute reports whether some of a flush was refused by a route that has not come. Until it comes, the client also
+// keeps a part of that flush for which there is room again.
+func (f *flushes) waitsForRoute(id bellows.FlushID) bool { return f.until[id] > f.route }
 
 // AddClient adds the client of a node, before its first message.
 func (w *Clients) AddClient(n *nodestate.Node, c *client.Client) {
 	for len(w.byNode) <= int(n.Number) {
 		w.byNode = append(w.byNode, nil)
 	}
-	w.byNode[n.Number] = &flushes{client: c, node: n}
+	w.byNode[n.Number] = &flushes{client: c, node: n, until: map[bellows.FlushID]bellows.RouteVersion{}}
 }
 
 // AddLane adds a lane.
@@ -80,6 +86,15 @@ func (w *Clients) Before(e wire.Envelope) {
 		if m.Request == 0 {
 			at := account.PartAt{Lane: e.From, Flush: m.Flush}
 			f.Refused(at, w.Ledger.Rests(at), *w.Clock, check)
+			f.until[m.Flush] = max(f.until[m.Flush], m.Route)
+		}
+	case *wire.Room:
+		if f.waitsForRoute(m.Flush) {
+			f.Refused(account.PartAt{Lane: e.From, Flush: m.Flush}, true, *w.Clock, check)
+		}
+	case *wire.Route:
+		if f.route = m.Version; m.Begin != nil { // another controller: no flush waits for its predecessor's routes
+			clear(f.until)
 		}
 	case *wire.Committed:
 		if !e.IsOfEra(w.Era) {
