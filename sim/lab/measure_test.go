@@ -12,7 +12,7 @@ import (
 	"bellows/sim/lab/script"
 )
 
-// TestJobMeasuresItself compares the figures that a job makes of itself with what its laboratory was given.
+// TestJobMeasuresItself compares the figures of a job with what its laboratory was given.
 func TestJobMeasuresItself(t *testing.T) {
 	t.Parallel()
 	const item, rate = 50_000, 4e5

@@ -136,6 +136,7 @@ func (d *advisor) follow(m *advise.Moment) {
 	if d.Over() || d.busy || d.shaper.Wanted() || m.Clocks < gauge.ClocksLeast {
 		return
 	}
+	before := d.advice.State.Clone()
 	a, err := d.advice.Step(m)
 	if err != nil {
 		d.HitAt("advice", "impossible")
@@ -145,7 +146,8 @@ func (d *advisor) follow(m *advise.Moment) {
 		d.keep()
 	}
 	d.said[a.Now] = d.said[a.Now] || !a.Change
-	d.history.measured(m.Figures.Nodes, a.Now, m.Epoch.Value)
+	d.history.look(m.Figures.Nodes, &before, &d.advice.State)
+	d.history.measured(a.Now, m.Epoch.Value)
 	if a.Change {
 		d.change(m, &a)
 	}

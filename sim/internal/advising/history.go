@@ -2,6 +2,7 @@ package advising
 
 import (
 	"fmt"
+	"slices"
 
 	"bellows"
 	"bellows/policy/advise"
@@ -12,13 +13,15 @@ import (
 	"bellows/sim/internal/trace"
 )
 
-// history is what a job has had. It is kept from what was advised alone.
+// history is what a job has had.
 //
 // In one state of the world a change to a shape is a trial, and the only one, unless it goes back to a shape that was
-// measured as the faster one.
+// measured as the faster one. A state of the world ends when the job's memory forgets its trials. That is allowed only
+// if the nodes or their figures have changed since the last look. They need not end it: the first figures of a shape
+// widen what the memory knows the world by.
 type history struct {
 	*trace.Trace
-	world   string             // the nodes and their figures
+	world   string             // the nodes and their figures at the last look; empty: another controller leads since
 	seconds map[string]float64 // of shapes that were measured: the first time
 	tried   map[string]int
 	workers bounds
@@ -38,19 +41,14 @@ func worldOf(nodes []gauge.Node) (text string) {
 	return text
 }
 
-// enter begins anew if the world is another one.
-func (h *history) enter(nodes []gauge.Node) {
-	if world := worldOf(nodes); h.seconds == nil || world != h.world {
-		h.world, h.seconds, h.tried = world, map[string]float64{}, map[string]int{}
-	}
-}
+// begin forgets all shapes.
+func (h *history) begin() { h.seconds, h.tried = map[string]float64{}, map[string]int{} }
 
 // follow forgets what a controller has not reported.
 func (h *history) follow(s *advise.State) {
-	if len(s.World) == 0 {
-		return
+	if h.world = ""; h.seconds == nil {
+		h.begin()
 	}
-	h.enter(s.World)
 	clear(h.seconds)
 	for i := range s.Tried {
 		if t := &s.Tried[i]; t.Measured != nil {
@@ -59,9 +57,23 @@ func (h *history) follow(s *advise.State) {
 	}
 }
 
+// look checks what the memory has forgotten at a look.
+func (h *history) look(nodes []gauge.Node, before, after *advise.State) {
+	world := worldOf(nodes)
+	forgotten := slices.ContainsFunc(before.Tried, func(t choose.Trial) bool {
+		return !slices.ContainsFunc(after.Tried, func(u choose.Trial) bool { return u.Shape == t.Shape })
+	})
+	if forgotten {
+		if world == h.world {
+			h.Violated("advice: trials are forgotten, and the world is the same")
+		}
+		h.begin()
+	}
+	h.world = world
+}
+
 // measured notes the time of a shape.
-func (h *history) measured(nodes []gauge.Node, shape string, seconds float64) {
-	h.enter(nodes)
+func (h *history) measured(shape string, seconds float64) {
 	if _, known := h.seconds[shape]; !known {
 		h.seconds[shape] = seconds
 	}

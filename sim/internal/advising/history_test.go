@@ -28,6 +28,15 @@ func spread(nodes ...bellows.NodeID) *advise.Advice {
 	return a
 }
 
+// tried returns a memory of shapes that were tried.
+func tried(shapes ...string) *advise.State {
+	s := &advise.State{}
+	for _, name := range shapes {
+		s.Tried = append(s.Tried, choose.Trial{Shape: name})
+	}
+	return s
+}
+
 // TestHistoryFindsFaults: a second trial, and a change that undoes what a person has asked for, break a promise. A way
 // back, another world and a change that was not begun break none.
 func TestHistoryFindsFaults(t *testing.T) {
@@ -47,13 +56,21 @@ func TestHistoryFindsFaults(t *testing.T) {
 		}, "was not begun, and counts as tried"},
 		"pinned":      {func(h *history) { h.pins = map[bellows.NodeID]choose.Role{1: choose.Both} }, ""},
 		"no pin":      {func(h *history) { h.pins = map[bellows.NodeID]choose.Role{2: choose.Server} }, "node 2 is pinned as server"},
-		"other world": {func(h *history) { h.changes(a); h.measured(other, a.Now, 5) }, ""},
-		"back":        {func(h *history) { h.changes(a); h.measured(world, a.To, 3) }, ""},
-		"slower":      {func(h *history) { h.changes(a); h.measured(world, a.To, 9) }, "is tried for the 2. time"},
+		"other world": {func(h *history) { h.changes(a); h.look(other, tried(a.To), tried()); h.measured(a.Now, 5) }, ""},
+		"forgotten": {func(h *history) { h.changes(a); h.look(world, tried(a.To), tried()) },
+			"trials are forgotten, and the world is the same"},
+		"wider world": {func(h *history) { h.changes(a); h.look(other, tried(a.To), tried(a.To)) }, "is tried for the 2. time"},
+		"back":        {func(h *history) { h.changes(a); h.measured(a.To, 3) }, ""},
+		"slower":      {func(h *history) { h.changes(a); h.measured(a.To, 9) }, "is tried for the 2. time"},
 		"followed": {func(h *history) {
 			h.changes(a)
 			h.follow(&advise.State{Memory: choose.Memory{World: world, Tried: []choose.Trial{{Shape: a.To}}}})
 		}, "is tried for the 2. time"},
+		"followed by another world": {func(h *history) {
+			h.changes(a)
+			h.follow(&advise.State{Memory: choose.Memory{World: world, Tried: []choose.Trial{{Shape: a.To}}}})
+			h.look(world, tried(a.To), tried())
+		}, ""},
 		"least":  {func(h *history) { h.scaled(&reshape.Scale{Workers: 3}, 1, 1) }, "2 workers, and a person has asked for 3"},
 		"most":   {func(h *history) { h.scaled(&reshape.Scale{Workers: 1}, 2, 1) }, "2 workers, and a person has asked for 0 to 1"},
 		"as now": {func(h *history) { h.scaled(&reshape.Scale{Servers: 1}, 2, 1) }, ""},
@@ -63,7 +80,9 @@ func TestHistoryFindsFaults(t *testing.T) {
 		}, ""},
 	} {
 		h := &history{Trace: &trace.Trace{Clock: new(int64)}}
-		h.measured(world, a.Now, 5)
+		h.begin()
+		h.look(world, tried(), tried())
+		h.measured(a.Now, 5)
 		c.do(h)
 		if h.changes(a); c.want == "" && h.Violation != "" || !strings.Contains(h.Violation, c.want) {
 			t.Errorf("%s: %q, not %q", name, h.Violation, c.want)
