@@ -323,6 +323,7 @@ var edges = []edge{
 
 	{"policy/gauge", "policy/shape", "figures are of a job in its present shape"},
 	{"policy/gauge/gaugetest", "policy/gauge", "a test has figures of a job"},
+	{"policy/gauge/gaugetest", "policy/shape", "in any shape"},
 	{"policy/cost", "policy/gauge", "a prediction is made from figures"},
 	{"policy/cost", "policy/shape", "of the cost of a shape"},
 	{"policy/choose", "policy/gauge", "the best shape is chosen by figures"},

@@ -42,7 +42,7 @@ func TestFewTopicsAreDrawnByTheConditional(t *testing.T) {
 		seen[z[0]]++
 	}
 	if w.dense.Counts(0) == nil || !w.dense.HasFew(4) {
-		t.Fatal("the word is not dense, or the document has many topics")
+		t.Fatal("the dense word or the few topics of the document are missing")
 	}
 	want, sum, other := make([]float64, topics), 0.0, 0.0
 	for k := range want {

@@ -10,6 +10,7 @@ import (
 
 	"bellows/chart"
 	"bellows/core/visits"
+	"bellows/experiments/internal/processes"
 	"bellows/experiments/internal/report"
 	"bellows/experiments/internal/subject"
 	"bellows/policy/choose"
@@ -21,23 +22,10 @@ import (
 	"bellows/table"
 )
 
-// counts are numbers of nodes of a shape: that only work, that only serve, and that do both.
-type counts struct {
-	Workers int `json:"workers"`
-	Servers int `json:"servers"`
-	Both    int `json:"both,omitempty"`
-}
+type counts = processes.Counts
 
-// String returns the counts like the paper: (W, S).
-func (c counts) String() string {
-	if c.Both > 0 {
-		return fmt.Sprintf("(%d, %d) and %d both", c.Workers, c.Servers, c.Both)
-	}
-	return fmt.Sprintf("(%d, %d)", c.Workers, c.Servers)
-}
-
-// roles returns the role of each node of a site. Node 0 leads.
-func (c counts) roles() []lab.Role {
+// rolesOf returns the role of each node of a site. Node 0 leads.
+func rolesOf(c counts) []lab.Role {
 	roles := []lab.Role{0}
 	for _, of := range []struct {
 		role  lab.Role
@@ -171,7 +159,7 @@ func (p *plan) play(j *job, c counts) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	first := m.Deal(c.roles())
+	first := m.Deal(rolesOf(c))
 	seconds, _, err := m.begin(&first)
 	return seconds, err
 }
@@ -227,7 +215,7 @@ func (p *plan) measure(j *job, g *grid, c counts) (*start, []float64, error) {
 		return nil, nil, err
 	}
 	g.Link = m.link
-	first := m.Deal(c.roles())
+	first := m.Deal(rolesOf(c))
 	m.Measure = true
 	seconds, r, err := m.begin(&first)
 	if err == nil {
@@ -240,7 +228,7 @@ func (p *plan) measure(j *job, g *grid, c counts) (*start, []float64, error) {
 	model := cost.New(r.Figures)
 	var errors []float64
 	for _, x := range g.Cells {
-		other := m.Deal(x.roles())
+		other := m.Deal(rolesOf(x.counts))
 		predicted := model.Likely(model.Loads(&other))
 		s.Predicted, s.Limits = append(s.Predicted, predicted.Epoch.Value), append(s.Limits, predicted.Limit.OfAny())
 		if x.counts != c {
@@ -265,7 +253,7 @@ func (p *plan) choose(j *job, f *gauge.Figures, ask choose.Ask, now, best float6
 		return choice{}, err
 	}
 	seconds, _, err := m.begin(&found.Shape)
-	c := counts{found.Workers, found.Servers, found.Both}
+	c := counts{Workers: found.Workers, Servers: found.Servers, Both: found.Both}
 	return choice{c, found.Epoch.Value, seconds, best / seconds, 1 - seconds/now, 1 - best/now}, err
 }
 

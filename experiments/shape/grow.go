@@ -46,7 +46,7 @@ func (p *plan) grow(r *report.Run, j *job, apart bool) (*growth, error) {
 		}
 		rest := m.Site.Nodes[few+1:]
 		m.Site.Nodes = m.Site.Nodes[:few+1]
-		first := m.Deal(g.From.roles())
+		first := m.Deal(rolesOf(g.From))
 		m.Choose = &choose.Ask{Apart: apart}
 		if at > 0 {
 			for _, n := range rest {

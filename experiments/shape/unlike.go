@@ -92,7 +92,7 @@ func (p *plan) mix(j *job, clocks int) (*made, error) {
 
 // roles returns the role of each node in a mixture.
 func (p *plan) roles(x mixture) []lab.Role {
-	return slices.Concat(x.Slow.roles(), x.Fast.roles()[1:])
+	return slices.Concat(rolesOf(x.Slow), rolesOf(x.Fast)[1:])
 }
 
 // deal returns the shape of a mixture.

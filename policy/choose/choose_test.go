@@ -283,3 +283,25 @@ func BenchmarkRows(b *testing.B) {
 		}
 	}
 }
+
+// TestFindPredictsLikeCost: the time and the bounds of the choice are those of the model for its shape.
+func TestFindPredictsLikeCost(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(5, 5))
+	for i := range 60 {
+		f := unlikeJob(rng)
+		if i%2 == 0 {
+			f = uniformJob(rng)
+		}
+		f.Clocks.Latency = gauge.Interval{Value: 0.2, Low: 0.1, High: 0.5}
+		c, err := Find(f, Ask{})
+		require.NoError(t, err)
+		m := cost.New(f)
+		got, want := c.Epoch, m.Predict(m.Loads(&c.Shape)).Epoch
+		for _, d := range []float64{got.Value - want.Value, got.Low - want.Low, got.High - want.High} {
+			if math.Abs(d) > 1e-9*want.High {
+				t.Fatalf("case %d: %+v, and the model has %+v", i, got, want)
+			}
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package choose
 
 import (
+	"math"
+
 	"bellows/policy/cost"
 	"bellows/policy/gauge"
 )
@@ -25,7 +27,7 @@ func Find(f *gauge.Figures, ask Ask) (*Choice, error) {
 	return c, err
 }
 
-// delay adds the latency of the clocks to all times.
+// delay adds the latency of the clocks to all times, and its error as cost.Predict adds errors.
 func (c *Choice) delay(f *gauge.Figures) {
 	l, n := f.Clocks.Latency, float64(f.Clocks.Epoch)
 	c.Bound += n * l.Value
@@ -33,8 +35,9 @@ func (c *Choice) delay(f *gauge.Figures) {
 		c.Rows[i].Seconds += n * l.Value
 	}
 	add := func(p cost.Prediction) cost.Prediction {
-		e := p.Epoch
-		p.Epoch = gauge.Interval{Value: e.Value + n*l.Value, Low: e.Low + n*l.Low, High: e.High + n*l.High}
+		e, v := p.Epoch, p.Epoch.Value+n*l.Value
+		low, high := math.Hypot(e.Value-e.Low, n*(l.Value-l.Low)), math.Hypot(e.High-e.Value, n*(l.High-l.Value))
+		p.Epoch = gauge.Interval{Value: v, Low: max(0, v-low), High: v + high}
 		return p
 	}
 	c.Prediction = add(c.Prediction)

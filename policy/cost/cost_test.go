@@ -9,7 +9,6 @@ import (
 	"bellows/internal/require"
 	"bellows/policy/gauge"
 	"bellows/policy/gauge/gaugetest"
-	"bellows/policy/shape"
 )
 
 // predicted returns the prediction of the present shape.
@@ -23,24 +22,6 @@ func predicted(t *testing.T, f *gauge.Figures) Prediction {
 // near reports whether two figures are the same but for rounding.
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Max(math.Abs(a), math.Abs(b)) }
 
-// dealt deals the parts of a job evenly to workers and servers.
-func dealt(t *testing.T, f *gauge.Figures, workers int) shape.Shape {
-	t.Helper()
-	var nodes []shape.Node
-	for i := range f.Nodes {
-		n := shape.Node{ID: f.Nodes[i].ID}
-		if i < workers {
-			n.Slots = f.Nodes[i].Slots
-		} else {
-			n.Lanes = f.Nodes[i].Lanes
-		}
-		nodes = append(nodes, n)
-	}
-	d, err := shape.Deal(shape.Snapshot{Job: f.Job(), Shape: f.Shape()}, nodes)
-	require.NoError(t, err)
-	return d.Shape
-}
-
 // TestPredictIsPaperModel: with a whole model that is pulled, hidden pushes and no cost of rows the prediction is
 // D/w·C_w.proc + ceil(d/B)·M/b·max(1, w/s), eq. 5 of Cruise, wherever parts can be dealt evenly.
 func TestPredictIsPaperModel(t *testing.T) {
@@ -49,7 +30,8 @@ func TestPredictIsPaperModel(t *testing.T) {
 	f := gaugetest.Uniform(gaugetest.Size{Nodes: nodes, Splits: parts, Partitions: parts})
 	m := New(f)
 	for w := 1; w < nodes; w++ {
-		s := dealt(t, f, w)
+		s, err := gaugetest.Deal(f, w)
+		require.NoError(t, err)
 		const item, model, rate = 1e-5, 1e6, 1e8
 		per := float64(f.Items) / float64(w) * item
 		want := per + float64(f.Clocks.Epoch)*model/rate*max(1, float64(w)/float64(nodes-w))

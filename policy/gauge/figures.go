@@ -1,6 +1,6 @@
 // Package gauge holds the figures of a running job, from which times of other shapes are predicted.
 //
-// Figures are what a job has measured of itself, each with bounds. They are read from JSON by
+// Figures are the measurements of a job, each with bounds. They are read from JSON by
 // Read, which refuses what it does not understand, and names the field. The package measures nothing.
 package gauge
 

@@ -38,7 +38,7 @@ func (m *Meter) Figures(f Figures) (*Figures, error) {
 	for i, n := range m.nodes {
 		if p := &m.now.places[i]; n.spare > 0 {
 			f.Nodes[i].Memory = n.spare + p.held + p.borrowed
-			if p.splits > 0 { // It holds a copy of the rows that it pulls.
+			if p.splits > 0 { // it holds a copy of the rows that it pulls
 				f.Nodes[i].Memory += int64(f.Traffic[nearest(f.Traffic, p.splits)].Pulled.Value * (1 - p.own))
 			}
 		}
@@ -81,8 +81,8 @@ func (m *Meter) missing() int {
 }
 
 // fit finds which shares of communication are hidden, and the latency of a clock, so that the model predicts for the
-// present shape what was measured. The shares are those of the worker that waits least. If the model has a
-// clock that is shorter than the measured one, the rest is latency: it is due to nothing that a shape changes.
+// present shape what was measured. The shares are those of the worker that waits least. If the model has a shorter
+// clock than was measured, the rest is latency: it is due to nothing that a shape changes.
 func (m *Meter) fit(f *Figures, clock Interval, of []estimate) {
 	f.Hidden, f.Clocks.Latency = Hidden{}, Interval{}
 	times := m.model(f)

@@ -117,7 +117,7 @@ func (m *Meter) Clock(now time.Duration, clock int) {
 	if m.began && warm && !m.dirty {
 		m.laps.add(clock, steps, (now - m.at).Seconds())
 		m.counted += steps
-		m.moving.end(m)
+		m.moving.end()
 		m.sample(clock)
 	} else {
 		if m.began {

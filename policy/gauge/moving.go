@@ -40,7 +40,7 @@ func (c *moving) add(took time.Duration, clocks int) {
 }
 
 // end ends a change with the first clock that counts again.
-func (c *moving) end(*Meter) {
+func (c *moving) end() {
 	if c.open && c.over && c.clock > 0 && c.change.Steps > 0 {
 		c.costs[c.n%movesKept] = costs{c.change, max(0, c.lost)}
 		c.n++

@@ -454,7 +454,8 @@ func TestMeterPredictsOtherShapes(t *testing.T) {
 		w.run(80)
 		f := w.figures(t)
 		for workers := 1; workers < len(f.Nodes); workers++ {
-			s := deal(t, truth, workers)
+			s, err := gaugetest.Deal(truth, workers)
+			require.NoError(t, err)
 			is, was := cost.New(f), cost.New(truth)
 			got, want := is.Seconds(is.Loads(&s)), was.Seconds(was.Loads(&s))
 			errors = append(errors, math.Abs(got/want-1))

@@ -4,15 +4,12 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"testing"
 	"time"
 
 	"bellows"
 	"bellows/core/tally"
-	"bellows/internal/require"
 	"bellows/policy/cost"
 	"bellows/policy/gauge"
-	"bellows/policy/shape"
 )
 
 // noise says what else happens to a played job.
@@ -354,22 +351,4 @@ func (w *world) run(clocks int) {
 func quantile(values []float64, share float64) float64 {
 	slices.Sort(values)
 	return values[int(share*float64(len(values)-1))]
-}
-
-// deal deals the parts of a job evenly to so many workers, and to servers.
-func deal(t *testing.T, f *gauge.Figures, workers int) shape.Shape {
-	t.Helper()
-	var nodes []shape.Node
-	for i := range f.Nodes {
-		n := shape.Node{ID: f.Nodes[i].ID}
-		if i < workers {
-			n.Slots = f.Nodes[i].Slots
-		} else {
-			n.Lanes = f.Nodes[i].Lanes
-		}
-		nodes = append(nodes, n)
-	}
-	d, err := shape.Deal(shape.Snapshot{Job: f.Job(), Shape: f.Shape()}, nodes)
-	require.NoError(t, err)
-	return d.Shape
 }

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 )
 
-// shared holds the pairs of adjacent words of a text that stay.
+// shared is the pairs of adjacent words of a text that stay.
 type shared struct {
 	at      []int32 // by word: the pair that ends with it, or none
 	list    []Pair  // in no order
@@ -45,7 +45,7 @@ const (
 // findShared finds the pairs that are in least documents or more.
 //
 // A hash table of all pairs would be far larger than any cache, and each look into it would wait for memory. So the
-// occurrences are divided by the hash of their pair, and each partition has a small table of its own.
+// occurrences are divided by the hash of their pair. Each partition has a separate small table.
 func (t *Text) findShared(least int32) *shared {
 	out := &shared{at: make([]int32, len(t.Words))}
 	for i := range out.at {

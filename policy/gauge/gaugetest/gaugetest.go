@@ -6,6 +6,7 @@ import (
 
 	"bellows"
 	"bellows/policy/gauge"
+	"bellows/policy/shape"
 )
 
 // Size says how large a job is.
@@ -75,4 +76,20 @@ func Random(rng *rand.Rand, s Size, kinds int) *gauge.Figures {
 		*n = kind
 	}
 	return f
+}
+
+// Deal deals the parts of a job evenly to so many workers, and to the other nodes as servers.
+func Deal(f *gauge.Figures, workers int) (shape.Shape, error) {
+	var nodes []shape.Node
+	for i := range f.Nodes {
+		n := shape.Node{ID: f.Nodes[i].ID}
+		if i < workers {
+			n.Slots = f.Nodes[i].Slots
+		} else {
+			n.Lanes = f.Nodes[i].Lanes
+		}
+		nodes = append(nodes, n)
+	}
+	d, err := shape.Deal(shape.Snapshot{Job: f.Job(), Shape: f.Shape()}, nodes)
+	return d.Shape, err
 }
